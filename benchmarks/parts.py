@@ -83,9 +83,9 @@ class Times:
             return seconds
 
         def from_now_on(run: Any, *given: Any) -> bool:
-            run._communicator.barrier()  # all have compiled
+            run.communicator.barrier()  # all have compiled
             self._clear()
-            run._communicator.barrier()
+            run.communicator.barrier()
             return epochs(run, *given)
 
         Run.epochs = from_now_on  # type: ignore[method-assign]

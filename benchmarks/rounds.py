@@ -48,7 +48,7 @@ class Noting:
         self.added: dict[int, list[Any]] = {number: [0] * hosts for number in numbers}
 
     def __enter__(self) -> "Noting":
-        self._combine, self._round = Scheme.combine, trainer.Run._round
+        self._combine, self._compute = Scheme.combine, trainer.Run._compute
         note, numbers = self, self._numbers
 
         def combine(
@@ -69,16 +69,15 @@ class Noting:
                 note.added[round_.number][scheme.context.communicator.rank] = sums
             return combined
 
-        def one_round(run: Any, number: int) -> None:
-            run._interrupted = number > max(numbers)
-            if not run._interrupted:
-                note._round(run, number)
+        def compute(run: Any, number: int, stats: Any) -> float:
+            run.interrupted = number >= max(numbers)  # the last round
+            return note._compute(run, number, stats)
 
-        Scheme.combine, trainer.Run._round = combine, one_round  # type: ignore[method-assign]
+        Scheme.combine, trainer.Run._compute = combine, compute  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        Scheme.combine, trainer.Run._round = self._combine, self._round  # type: ignore[method-assign]
+        Scheme.combine, trainer.Run._compute = self._combine, self._compute  # type: ignore[method-assign]
 
     def labels(self, number: int) -> Parts:
         """All masters of a round."""

@@ -10,8 +10,7 @@ import pytest
 from simulated import Said, interrupted, text
 
 from any2vec import Word2Vec
-from any2vec.training import choice, ending
-from any2vec.training import run as run_module
+from any2vec.training import choice, ending, listeners
 from any2vec.training.checkpoints import checkpoint
 from any2vec.training.hosts import column_host, row_host
 
@@ -59,7 +58,7 @@ def after_words(words, happens):
 @pytest.fixture
 def always_late(monkeypatch):
     monkeypatch.setattr(checkpoint.Checkpoints, "late", lambda _: True)
-    monkeypatch.setattr(run_module, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(listeners, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
 
 
 def pause(host):
@@ -77,20 +76,20 @@ MORE = [{}, {"rounds": 2}, {"model": "cbow"}, {"loss": "hierarchical", "negative
 @pytest.mark.parametrize("cut", [1, 3, 5])
 def test_one_host_writes_checkpoints_within_a_round_and_resumes_to_the_bits(tmp_path, monkeypatch, more, cut):
     whole, writes = fit(**more), []
-    write = run_module.Run._write
+    write = listeners.Checkpointing._write
 
-    def dying(run, epoch, number):
-        write(run, epoch, number)
-        writes.append(run._cut is not None)
+    def dying(self, run, number):
+        write(self, run, number)
+        writes.append(run.cut is not None)
         if len(writes) == cut:
             raise DiedError
 
     with after_words(400, pause):
-        monkeypatch.setattr(run_module.Run, "_write", dying)
+        monkeypatch.setattr(listeners.Checkpointing, "_write", dying)
         with pytest.raises(DiedError):
             fit(checkpoint=tmp_path, **more)
     assert any(writes)
-    monkeypatch.setattr(run_module.Run, "_write", write)
+    monkeypatch.setattr(listeners.Checkpointing, "_write", write)
     said = Said()
     resumed = fit(checkpoint=tmp_path, resume=tmp_path, verbose=said, **more)
     assert same(resumed, whole)
@@ -109,8 +108,10 @@ def test_pausing_changes_no_bit(tmp_path):
 
 def test_a_checkpoint_that_is_late_cuts_a_round(tmp_path, monkeypatch, always_late):
     monkeypatch.setattr(row_host.RowHost, "work", looking(row_host.RowHost.work))
-    written, write = [], run_module.Run._write
-    monkeypatch.setattr(run_module.Run, "_write", lambda run, *at: (written.append(run._cut), write(run, *at)))
+    written, write = [], listeners.Checkpointing._write
+    monkeypatch.setattr(
+        listeners.Checkpointing, "_write", lambda self, run, at: (written.append(run.cut), write(self, run, at))
+    )
     fit(checkpoint=tmp_path, epochs=1)
     assert [cut is not None for cut in written] == [True, False]
 
@@ -129,10 +130,12 @@ def looking(work):
 
 
 def test_checkpoints_by_rounds_are_by_rounds(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_module, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(listeners, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     monkeypatch.setattr(row_host.RowHost, "work", looking(row_host.RowHost.work))
-    written, write = [], run_module.Run._write
-    monkeypatch.setattr(run_module.Run, "_write", lambda run, *at: (written.append(run._cut), write(run, *at)))
+    written, write = [], listeners.Checkpointing._write
+    monkeypatch.setattr(
+        listeners.Checkpointing, "_write", lambda self, run, at: (written.append(run.cut), write(self, run, at))
+    )
     fit(checkpoint=tmp_path, checkpoint_every=2, epochs=4)
     assert written == [None] * 2
 

@@ -322,6 +322,8 @@ class Corpus:
         Bytes that hosts have sent each other to read a graph in parts.
     walk_bytes : int
         The same, to walk on it.
+    given : any
+        What the estimator that read it has loaded to go on from.
     """
 
     vocabulary: Vocabulary
@@ -341,6 +343,7 @@ class Corpus:
     kinds: NDArray[np.uint8] | None = None
     read_bytes: int = 0
     walk_bytes: int = 0
+    given: Any = field(default=None, repr=False)
 
     @property
     def vertices(self) -> int:

@@ -6,8 +6,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
-from weakref import WeakKeyDictionary
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +33,6 @@ from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["CheckWords", "Estimator"]
-
-_GIVEN: "WeakKeyDictionary[Corpus, tuple[tuple[Any, ...], Given | None]]" = WeakKeyDictionary()
-"""What `read` loaded to go on from, by corpus, and of which parameters: `fit` on that corpus need not load it again."""
 
 CheckWords = Callable[[Sequence[str]], None]
 
@@ -147,7 +143,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             if known and check_words:
                 check_words(known.words)
             corpus = self._read(source, threads, communicator, known, check_words, **how)
-        _GIVEN[corpus] = self._given_by, given
+        vars(corpus)["given"] = self._given_by, given  # a copy would not keep the corpus's files
         return corpus
 
     def fit(
@@ -246,9 +242,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
 
     def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
         """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""
-        given_by, given = _GIVEN.pop(source, ((), None)) if isinstance(source, Corpus) else ((), None)
-        if given_by and not warm_start and all(a is b for a, b in zip(given_by, self._given_by, strict=True)):
-            return given
+        if isinstance(source, Corpus) and source.given and not warm_start:
+            given_by, given = source.given
+            if all(a is b for a, b in zip(given_by, self._given_by, strict=True)):
+                return cast("Given | None", given)
         return self._given(self.training_options(), communicator or alone(), warm_start)
 
     def _prepare(self, communicator: Communicator | None) -> tuple[Options, int]:

@@ -23,24 +23,12 @@ __all__ = ["BY_KIND", "KindTables"]
 
 
 class KindTables(NamedTuple):
-    """What `edges` draws from where negatives have the target's kind.
+    """What `edges` draws from where negatives have the target's kind."""
 
-    Attributes
-    ----------
-    kinds : uint8 array, shape (V,)
-        The kind of each vertex.
-    bounds : int64 array, shape (257,)
-        Kind k has entries ``bounds[k]`` to ``bounds[k + 1] - 1`` of the others.
-    members : int32 array, shape (V,)
-        The vertices of each kind.
-    tables : uint64 array, shape (V,)
-        The alias table of each kind (`samples.negatives.alias_table`).
-    """
-
-    kinds: NDArray[np.uint8]
-    bounds: NDArray[np.int64]
-    members: NDArray[np.int32]
-    tables: NDArray[np.uint64]
+    kinds: NDArray[np.uint8]  # (V,): The kind of each vertex
+    bounds: NDArray[np.int64]  # (257,): Kind k has entries ``bounds[k]`` to ``bounds[k + 1] - 1`` of the others
+    members: NDArray[np.int32]  # (V,): The vertices of each kind
+    tables: NDArray[np.uint64]  # (V,): The alias table of each kind (`samples.negatives.alias_table`)
 
 
 @njit(inline="always")

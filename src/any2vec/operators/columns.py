@@ -53,61 +53,30 @@ __all__ = [
 
 
 class Chunk(NamedTuple):
-    """The samples of consecutive centres, as groups of an operator; one has ``sources[x:]`` and ``targets[y:]``.
+    """The samples of consecutive centres, as groups of an operator; one has ``sources[x:]`` and ``targets[y:]``."""
 
-    Attributes
-    ----------
-    sources, targets : int64 array
-        Offsets of rows.
-    labels : int8 array
-        Labels of the targets, where the operator says.
-    entries : int64 array, shape (n, 4)
-        Of each group: its number of sources, skipped targets, x and y.
-    alphas : float32 array, shape (n,)
-        Learning rates.
-    centres : int64 array, shape (centres + 1,)
-        The first group of each centre.
-    size : int64 array, shape (4,)
-        Centres listed, and the ends of what is used of `sources`, `targets` and the groups.
-    """
-
-    sources: NDArray[np.int64]
+    sources: NDArray[np.int64]  # offsets of rows
     targets: NDArray[np.int64]
-    labels: NDArray[np.int8]
-    entries: NDArray[np.int64]
-    alphas: NDArray[np.float32]
-    centres: NDArray[np.int64]
-    size: NDArray[np.int64]
+    labels: NDArray[np.int8]  # labels of the targets, where the operator says
+    entries: NDArray[np.int64]  # (n, 4): Of each group: its number of sources, skipped targets, x and y
+    alphas: NDArray[np.float32]  # (n,): Learning rates
+    centres: NDArray[np.int64]  # (centres + 1,): The first group of each centre
+    size: NDArray[np.int64]  # (4,): Centres listed, and the ends of what is used of `sources`, `targets` and the groups
 
 
 class MiniBatch(NamedTuple):
-    """Batches of a chunk that are applied together.
+    """Batches of a chunk that are applied together."""
 
-    Attributes
-    ----------
-    picked : int64 array, shape (n, 2)
-        Which they are, and where the scores of each begin.
-    owned : int64 array, shape (H + 1, 2)
-        The first group of each host's centres, and its first score.
-    """
-
-    picked: NDArray[np.int64]
-    owned: NDArray[np.int64]
+    picked: NDArray[np.int64]  # (n, 2): Which they are, and where the scores of each begin
+    owned: NDArray[np.int64]  # (H + 1, 2): The first group of each host's centres, and its first score
 
 
 class Cursor(NamedTuple):
-    """Where listing goes on.
+    """Where listing goes on."""
 
-    Attributes
-    ----------
-    at : int64 array, shape (4,)
-        The position to list windows from, its sentence, the next window of those listed, and their number.
-    windows : Windows
-        Those listed.
-    """
-
+    # (4,): The position to list windows from, its sentence, the next window of those listed, and their number
     at: NDArray[np.int64]
-    windows: Windows
+    windows: Windows  # those listed
 
 
 def spacing(window: int) -> int:
@@ -155,29 +124,18 @@ steps: Any = logistic
 
 
 class ColumnKernels(NamedTuple):
-    """The compiled kernels of an operator.
+    """The compiled kernels of an operator."""
 
-    Attributes
-    ----------
-    listing : function
-        ``listing(ids, bounds, low, high, most, draws, rate, e, t, dim, cursor, chunk)`` adds samples of up to `most`
-        centres to a chunk. The centres are at the positions `low` to `high` of a slice, and rows of `e` and `t` have
-        `dim` floats. It returns the position after them.
-    pick : function
-        ``pick(chunk, first, batch)`` makes the mini-batch of centres `first`, ``first + spacing``, ... of a chunk.
-    dotprod : function
-        ``dotprod(e, t, chunk, batch, scores)`` computes the scores on the columns here.
-    stepping : function
-        ``stepping(chunk, batch, host, scores, stats)`` replaces the whole scores of a host's centres by steps.
-    adjust : function
-        ``adjust(e, t, chunk, batch, scores)`` applies the steps of all.
-    """
-
+    # ``listing(ids, bounds, low, high, most, draws, rate, e, t, dim, cursor, chunk)`` adds samples of up to `most`
+    # centres to a chunk. The centres are at the positions `low` to `high` of a slice, and rows of `e` and `t` have
+    # `dim` floats. It returns the position after them
     listing: Callable[..., int]
+    # ``pick(chunk, first, batch)`` makes the mini-batch of centres `first`, ``first + spacing``, ... of a chunk
     pick: Callable[..., None]
-    dotprod: Callable[..., None]
+    dotprod: Callable[..., None]  # ``dotprod(e, t, chunk, batch, scores)`` computes the scores on the columns here
+    # ``stepping(chunk, batch, host, scores, stats)`` replaces the whole scores of a host's centres by steps
     stepping: Callable[..., None]
-    adjust: Callable[..., None]
+    adjust: Callable[..., None]  # ``adjust(e, t, chunk, batch, scores)`` applies the steps of all
 
 
 def column_kernels(operator: Operator, block: int, blocks: int, width: int) -> ColumnKernels:

@@ -51,62 +51,33 @@ AT, NEXT_MERGE, NEXT_MEASUREMENT, MEASURED, ROWS_MERGED, GROWING_UNTIL = range(6
 
 
 class HotRows(NamedTuple):
-    """A thread's copies of the hottest rows.
+    """A thread's copies of the hottest rows."""
 
-    Attributes
-    ----------
-    rows : int
-        Rows that have a copy: 0..rows-1; 0 for none.
-    shift : int
-        Row of a copy minus row of its master.
-    bounds : int64 array, shape (A + 1,)
-        Block b is rows ``bounds[b]`` to ``bounds[b + 1] - 1``, of all rows; the first B blocks are copied, and those of
-        a block are merged together.
-    updates : float64 array, shape (2, A)
-        Updates of a block's row for a position of the worklist, of e and of t, in the mean.
-    every : int64 array, shape (2, B)
-        Positions of this thread between two merges of a block, of e and of t.
-    samples : float64 array, shape (2,)
-        Samples in an update of a row of e and of t.
-    threads : int
-        The threads, at least two if rows are copied.
-    before : float32 array, shape (2, rows * dim)
-        The copies as they last were equal to their masters.
-    merged : int64 array, shape (2, B)
-        Position, counted from the first one of this thread, where a block was last merged.
-    position : int64 array, shape (6,)
-        By `AT`, ...: how far the thread is; where a block is next to be merged, and the curvature to be measured; how
-        often it was; how many rows were merged; up to where matrices count as growing, or -1.
-    directions : float32 array, shape (2, n, dim)
-        Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
-    values : float32 array, shape (2, n)
-        The curvature there, without alpha.
-    squares : float64 array, shape (2,)
-        Mean squared length of the rows of e and of t when the curvature was last measured, by updates.
-    missing : float32 array, shape (dim, dim)
-        P, where P + P^T is what merging took from E^T E - T^T T (`sync.balance`).
-    shares : float32 array, shape (rows,) or (0,)
-        What a row of e counts there, if not 1.
-    locks : int32 array, shape (2, B, 16)
-        The first of a block is 1 while a thread merges it; shared by the threads.
-    """
-
-    rows: int
-    shift: int
+    rows: int  # rows that have a copy: 0..rows-1; 0 for none
+    shift: int  # row of a copy minus row of its master
+    # (A + 1,): Block b is rows ``bounds[b]`` to ``bounds[b + 1] - 1``, of all rows; the first B blocks are copied, and
+    # those of a block are merged together
     bounds: NDArray[np.int64]
+    # (2, A): Updates of a block's row for a position of the worklist, of e and of t, in the mean
     updates: NDArray[np.float64]
-    every: NDArray[np.int64]
-    samples: NDArray[np.float64]
-    threads: int
-    before: NDArray[np.float32]
+    every: NDArray[np.int64]  # (2, B): Positions of this thread between two merges of a block, of e and of t
+    samples: NDArray[np.float64]  # (2,): Samples in an update of a row of e and of t
+    threads: int  # the threads, at least two if rows are copied
+    before: NDArray[np.float32]  # (2, rows * dim): The copies as they last were equal to their masters
+    # (2, B): Position, counted from the first one of this thread, where a block was last merged
     merged: NDArray[np.int64]
+    # (6,): By `AT`, ...: how far the thread is; where a block is next to be merged, and the curvature to be measured;
+    # how often it was; how many rows were merged; up to where matrices count as growing, or -1
     position: NDArray[np.int64]
+    # (2, n, dim): Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1
     directions: NDArray[np.float32]
-    values: NDArray[np.float32]
+    values: NDArray[np.float32]  # (2, n): The curvature there, without alpha
+    # (2,): Mean squared length of the rows of e and of t when the curvature was last measured, by updates
     squares: NDArray[np.float64]
+    # (dim, dim): P, where P + P^T is what merging took from E^T E - T^T T (`sync.balance`)
     missing: NDArray[np.float32]
-    shares: NDArray[np.float32]
-    locks: NDArray[np.int32]
+    shares: NDArray[np.float32]  # (rows,): What a row of e counts there, if not 1
+    locks: NDArray[np.int32]  # (2, B, 16): The first of a block is 1 while a thread merges it; shared by the threads
 
     def first(self, rows: int, shift: int) -> Self:
         """Return those of the first `rows` rows only; copies are `shift` rows behind their masters."""

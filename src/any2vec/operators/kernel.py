@@ -339,15 +339,9 @@ _MOST = np.iinfo(np.int32).max  # that is counted
 
 
 class Inspector:
-    """Inspects slices of a host's part of the worklist; its matrices have `vertices` rows.
+    """Inspects slices of a host's part of the worklist; its matrices have `vertices` rows."""
 
-    Attributes
-    ----------
-    draws : EpochDraws
-        What the samples of the last slice are drawn from.
-    """
-
-    draws: EpochDraws
+    draws: EpochDraws  # what the samples of the last slice are drawn from
 
     def __init__(
         self,

@@ -19,26 +19,16 @@ __all__ = ["Matrices", "new_documents", "new_matrices", "padded_width", "zeros"]
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """Matrices of some vertices, one row each.
+    """Matrices of some vertices, one row each."""
 
-    Attributes
-    ----------
-    e, t : float32 array, shape (rows, padded), 64-byte aligned
-        The rows of vertices first..first+vertices-1, and perhaps the threads' copies of hot rows behind them. Columns
-        from D on are zeros and stay so.
-    first, vertices : int
-        The first vertex, and their number.
-    dim : int
-        D.
-    documents : float32 array, shape (documents, padded), or None
-        The rows of this host's documents, if there are any, which lie apart.
-    """
-
+    # (rows, padded): The rows of vertices first..first+vertices-1, and perhaps the threads' copies of hot rows behind
+    # them. Columns from D on are zeros and stay so
     e: NDArray[np.float32]
     t: NDArray[np.float32]
-    first: int
+    first: int  # the first vertex, and their number
     vertices: int
-    dim: int
+    dim: int  # D
+    # (documents, padded): The rows of this host's documents, if there are any, which lie apart
     documents: NDArray[np.float32] | None = None
 
     @property

@@ -68,19 +68,11 @@ class PartOptions:
 
 
 class PartTables(NamedTuple):
-    """What `edges` reads where words have parts.
+    """What `edges` reads where words have parts."""
 
-    Attributes
-    ----------
-    bounds, rows
-        As of `corpus.word_rows.WordRows`.
-    targets : any
-        What targets are drawn from.
-    """
-
-    bounds: NDArray[np.int64]
+    bounds: NDArray[np.int64]  # as of `corpus.word_rows.WordRows`
     rows: NDArray[np.int32]
-    targets: Any
+    targets: Any  # what targets are drawn from
 
 
 @njit(inline="always")

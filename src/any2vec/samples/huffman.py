@@ -24,18 +24,10 @@ LONGEST = 64
 
 
 class Paths(NamedTuple):
-    """The path from the root to each vertex.
+    """The path from the root to each vertex."""
 
-    Attributes
-    ----------
-    starts : int64 array, shape (V + 1,)
-        Vertex v's path is ``steps[starts[v] : starts[v + 1]]``.
-    steps : int32 array
-        Twice an inner vertex, plus 1 if the path goes on to its second child: its code there.
-    """
-
-    starts: NDArray[np.int64]
-    steps: NDArray[np.int32]
+    starts: NDArray[np.int64]  # (V + 1,): Vertex v's path is ``steps[starts[v] : starts[v + 1]]``
+    steps: NDArray[np.int32]  # twice an inner vertex, plus 1 if the path goes on to its second child: its code there
 
     @property
     def lengths(self) -> NDArray[np.int64]:

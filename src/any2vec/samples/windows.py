@@ -37,17 +37,10 @@ __all__ = [
 
 
 class Slice(NamedTuple):
-    """What a host takes of its part of the worklist in a round.
+    """What a host takes of its part of the worklist in a round."""
 
-    Attributes
-    ----------
-    epoch : int
-        From 0.
-    ranges : tuple of (int, int)
-        Positions from and to; one range, unless another number of hosts began the epoch. Never empty.
-    """
-
-    epoch: int
+    epoch: int  # from 0
+    # positions from and to; one range, unless another number of hosts began the epoch. Never empty
     ranges: tuple[tuple[int, int], ...]
 
     @classmethod
@@ -89,25 +82,13 @@ CHUNK = 512
 
 
 class EpochDraws(NamedTuple):
-    """What the samples of an epoch are drawn from.
+    """What the samples of an epoch are drawn from."""
 
-    Attributes
-    ----------
-    keep : uint32 array, shape (V,)
-        Subsampling thresholds (`keep_thresholds`).
-    tables : any
-        The operator's own tables (`operators.base.Operator.tables`).
-    keep_key, sample_key : uint64
-        The epoch's keys (`samples.draws.epoch_key`).
-    narrowest : int
-        Least reach of a window.
-    """
-
-    keep: NDArray[np.uint32]
-    tables: Any
-    keep_key: np.uint64
+    keep: NDArray[np.uint32]  # (V,): Subsampling thresholds (`keep_thresholds`)
+    tables: Any  # the operator's own tables (`operators.base.Operator.tables`)
+    keep_key: np.uint64  # the epoch's keys (`samples.draws.epoch_key`)
     sample_key: np.uint64
-    narrowest: int = 1
+    narrowest: int = 1  # least reach of a window
 
     def ahead(self, by: int) -> "EpochDraws":
         """Return the same draws for positions that count from `by` on."""
@@ -157,34 +138,21 @@ class Window(NamedTuple):
     """A centre and its context: the words at ``begin <= i < end`` other than `centre`.
 
     There is at least one, unless the operator has documents.
-
-    Attributes
-    ----------
-    words : int64 array
-        Vertices of the kept occurrences around.
-    centre, begin, end : int
-        Indices into `words`.
-    key : uint64
-        Key of the window's own draws; draw 0 is its size.
-    sentence : int
-        Number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored.
-    first, fresh, kept : int
-        Where the operator is `chunked`: words from `first` on are in reach of this window or a later one of the chunk,
-        words from `fresh` on of no earlier one, words from `kept` on of a later one.
-    uses : int64 array
-        There: how many windows have a word in their context.
     """
 
-    words: NDArray[np.int64]
-    centre: int
+    words: NDArray[np.int64]  # vertices of the kept occurrences around
+    centre: int  # indices into `words`
     begin: int
     end: int
-    key: int
+    key: int  # key of the window's own draws; draw 0 is its size
+    # number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored
     sentence: int
+    # where the operator is `chunked`: words from `first` on are in reach of this window or a later one of the chunk,
+    # words from `fresh` on of no earlier one, words from `kept` on of a later one
     first: int
     fresh: int
     kept: int
-    uses: NDArray[np.int64]
+    uses: NDArray[np.int64]  # there: how many windows have a word in their context
 
 
 class Windows(NamedTuple):

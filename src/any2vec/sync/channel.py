@@ -21,15 +21,9 @@ MOST = 2
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The masters of V vertices, partitioned among H hosts.
+    """The masters of V vertices, partitioned among H hosts."""
 
-    Attributes
-    ----------
-    bounds : int64 array, shape (H + 1,)
-        Host h has the masters of vertices ``bounds[h]`` .. ``bounds[h + 1] - 1``.
-    """
-
-    bounds: NDArray[np.int64]
+    bounds: NDArray[np.int64]  # (H + 1,): Host h has the masters of vertices ``bounds[h]`` .. ``bounds[h + 1] - 1``
 
     @classmethod
     def even(cls, vertices: int, hosts: int) -> Self:

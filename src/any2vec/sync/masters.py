@@ -30,24 +30,13 @@ _LINE = 64  # bytes of a cache line
 
 
 class Changes(NamedTuple):
-    """What hosts send to the masters of one matrix, also as kernels read it.
+    """What hosts send to the masters of one matrix, also as kernels read it."""
 
-    Attributes
-    ----------
-    rows : int32 array, shape (m,)
-        Rows of this host's masters, host by host, rising for each host.
-    ends : int64 array, shape (H + 1,)
-        Those of host h are ``rows[ends[h] : ends[h + 1]]``.
-    values : float32 array, shape (m, padded); or uint16 or int8 array, as rows travel (`rounded`)
-        The rows as the hosts left them; or, rounded, what hosts added (`number_formats.added`).
-    updates : int32 array, shape (m,)
-        Updates of each in the round; rows with none are ignored.
-    """
-
-    rows: NDArray[np.int32]
-    ends: NDArray[np.int64]
+    rows: NDArray[np.int32]  # (m,): Rows of this host's masters, host by host, rising for each host
+    ends: NDArray[np.int64]  # (H + 1,): Those of host h are ``rows[ends[h] : ends[h + 1]]``
+    # (m, padded): The rows as the hosts left them; or, rounded, what hosts added (`number_formats.added`)
     values: NDArray[Any]
-    updates: NDArray[np.int32]
+    updates: NDArray[np.int32]  # (m,): Updates of each in the round; rows with none are ignored
 
     @classmethod
     def of(
@@ -59,33 +48,15 @@ class Changes(NamedTuple):
 
 @dataclass
 class Combined:
-    """Statistics of merging.
+    """Statistics of merging."""
 
-    Attributes
-    ----------
-    finite : bool
-        Whether all values are.
-    rows : int
-        Rows measured that two or more hosts changed.
-    orthogonal : int
-        How many of them were orthogonal.
-    orthogonality : float
-        Sum of their orthogonalities (GraphAny2Vec, Eq. 9).
-    seconds : float
-        CPU time of the threads.
-    rebalancing : Rebalancing, optional
-        What all rows are to be rebalanced by.
-    largest : float
-        Largest change of a number of the hottest rows in one of some mini-batches (`sync.columns`).
-    """
-
-    finite: bool = True
-    rows: int = 0
-    orthogonal: int = 0
-    orthogonality: float = 0.0
-    seconds: float = 0.0
-    rebalancing: Rebalancing | None = None
-    largest: float = 0.0
+    finite: bool = True  # whether all values are
+    rows: int = 0  # rows measured that two or more hosts changed
+    orthogonal: int = 0  # how many of them were orthogonal
+    orthogonality: float = 0.0  # sum of their orthogonalities (GraphAny2Vec, Eq. 9)
+    seconds: float = 0.0  # CPU time of the threads
+    rebalancing: Rebalancing | None = None  # what all rows are to be rebalanced by
+    largest: float = 0.0  # largest change of a number of the hottest rows in one of some mini-batches (`sync.columns`)
 
     def __iadd__(self, other: "Combined") -> "Combined":
         """Add the statistics of another part."""

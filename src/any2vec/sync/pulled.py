@@ -31,27 +31,13 @@ _NONE = np.empty(0, np.int32)
 
 @dataclass(eq=False)
 class Proxies:
-    """The rows of one matrix that a round touches here, and those of masters here that it touches on other hosts.
+    """The rows of one matrix that a round touches here, and those of masters here that it touches on other hosts."""
 
-    Attributes
-    ----------
-    ids : int32 array, shape (n,)
-        Vertices with a proxy here, in rising order: row i is that of ``ids[i]``.
-    sent : int64 array, shape (H,)
-        How many of them have their masters on each host.
-    updates : int32 array, shape (n,)
-        Updates that the round will make to each.
-    touched : RowsByHost
-        Rows of masters here that each host touches.
-    touched_updates : int32 array, shape (m,)
-        Updates that they will make.
-    """
-
-    ids: NDArray[np.int32]
-    sent: NDArray[np.int64]
-    updates: NDArray[np.int32]
-    touched: RowsByHost
-    touched_updates: NDArray[np.int32] = field(default_factory=lambda: _NONE)
+    ids: NDArray[np.int32]  # (n,): Vertices with a proxy here, in rising order: row i is that of ``ids[i]``
+    sent: NDArray[np.int64]  # (H,): How many of them have their masters on each host
+    updates: NDArray[np.int32]  # (n,): Updates that the round will make to each
+    touched: RowsByHost  # rows of masters here that each host touches
+    touched_updates: NDArray[np.int32] = field(default_factory=lambda: _NONE)  # (m,): Updates that they will make
 
 
 class Pulled(Scheme):

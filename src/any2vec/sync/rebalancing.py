@@ -22,22 +22,14 @@ _FEW = 0.3  # share of the directions up to which going through them takes less 
 
 
 class Rebalancing(NamedTuple):
-    """How rows are rebalanced: to ``E G`` and ``T G^-1``, where G stretches some directions.
+    """How rows are rebalanced: to ``E G`` and ``T G^-1``, where G stretches some directions."""
 
-    Attributes
-    ----------
-    directions : float32 array, shape (n, padded)
-        Unit vectors, orthogonal; n is a multiple of 4, and columns from D on are zeros.
-    e, t : float32 array, shape (n,)
-        The amount added to a row of e, or of t, along each direction, per unit of the row's own component.
-    dim : int
-        D.
-    """
-
+    # (n, padded): Unit vectors, orthogonal; n is a multiple of 4, and columns from D on are zeros
     directions: NDArray[np.float32]
+    # (n,): The amount added to a row of e, or of t, along each direction, per unit of the row's own component
     e: NDArray[np.float32]
     t: NDArray[np.float32]
-    dim: int
+    dim: int  # D
 
     @classmethod
     def of(cls, logs: NDArray[np.float32], directions: NDArray[np.float32], padded: int) -> Self:

@@ -26,42 +26,18 @@ __all__ = ["HostContext", "Scheme"]
 
 @dataclass(frozen=True, eq=False)
 class HostContext:
-    """A host, as its scheme sees it.
+    """A host, as its scheme sees it."""
 
-    Attributes
-    ----------
-    communicator : Communicator
-        The hosts.
-    workers : Workers
-        This host's threads.
-    inspector : Inspector
-        Counts what a slice will touch.
-    partition : Partition
-        Which host has the master of each vertex.
-    dim : int
-        D.
-    copies : int
-        Rows needed behind the matrices, for the threads' copies of hot and frozen rows.
-    rebalances : bool
-        Whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`).
-    seed : int
-        Seed of initial rows.
-    wire : str, optional
-        How rows are sent: one of `wire.WIRES`.
-    shares : float64 array, shape (V + P,), optional
-        What rows of e count in the balance, if words have several.
-    """
-
-    communicator: Communicator
-    workers: Workers
-    inspector: Inspector
-    partition: Partition
-    dim: int
-    copies: int
-    rebalances: bool
-    seed: int
-    wire: str | None = None
-    shares: NDArray[np.float64] | None = None
+    communicator: Communicator  # the hosts
+    workers: Workers  # this host's threads
+    inspector: Inspector  # counts what a slice will touch
+    partition: Partition  # which host has the master of each vertex
+    dim: int  # D
+    copies: int  # rows needed behind the matrices, for the threads' copies of hot and frozen rows
+    rebalances: bool  # whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`)
+    seed: int  # seed of initial rows
+    wire: str | None = None  # how rows are sent: one of `wire.WIRES`
+    shares: NDArray[np.float64] | None = None  # (V + P,): What rows of e count in the balance, if words have several
 
     @property
     def vertices(self) -> int:
@@ -79,28 +55,6 @@ class Scheme(ABC):
 
     Attributes
     ----------
-    addressing : {"direct", "counted", "mapped"}
-        How kernels find rows (`operators.kernel.operator_kernel`).
-    inspects : bool
-        Whether it inspects slices.
-    by_columns : bool
-        Whether all hosts take every slice, each on its columns; else each takes its own, on whole rows.
-    pools : bool
-        Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.negatives`).
-    of_its_own : bool
-        Whether vectors differ from those of other schemes, on one host too.
-    addresses : float
-        Addresses that a byte of `memory` takes, where they are limited.
-    matrices : Matrices
-        What the operator works on; may change from round to round.
-    live : int
-        Rows present in both matrices in this round, from the first on.
-    rows : RowTable
-        The kernel's.
-    masters : Matrices
-        This host's masters.
-    apart : Touched or None
-        The documents that this host touched in the round, if there are some: rows that no other host has.
     channel : Channel
         Sends, counts and times.
     touched : dict from str to int
@@ -109,16 +63,19 @@ class Scheme(ABC):
         Seconds that its threads spent so far.
     """
 
-    addressing: str
-    inspects: ClassVar[bool] = False
+    addressing: str  # how kernels find rows (`operators.kernel.operator_kernel`)
+    inspects: ClassVar[bool] = False  # whether it inspects slices
+    # whether all hosts take every slice, each on its columns; else each takes its own, on whole rows
     by_columns: ClassVar[bool] = False
+    # whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.negatives`)
     pools: ClassVar[bool] = False
-    of_its_own: ClassVar[bool] = False
-    addresses: ClassVar[float] = 1.0
-    matrices: Matrices
-    live: int
-    rows: RowTable
-    masters: Matrices
+    of_its_own: ClassVar[bool] = False  # whether vectors differ from those of other schemes, on one host too
+    addresses: ClassVar[float] = 1.0  # addresses that a byte of `memory` takes, where they are limited
+    matrices: Matrices  # what the operator works on; may change from round to round
+    live: int  # rows present in both matrices in this round, from the first on
+    rows: RowTable  # the kernel's
+    masters: Matrices  # this host's masters
+    # the documents that this host touched in the round, if there are some: rows that no other host has
     apart: Touched | None = None
 
     def __init__(self, context: HostContext) -> None:

@@ -32,13 +32,11 @@ class Wire:
 
     Attributes
     ----------
-    kind : type
-        Of the numbers that travel.
     exact : bool
         Whether rows travel as they are, with their padding.
     """
 
-    kind: type[np.generic] = np.float32
+    kind: type[np.generic] = np.float32  # of the numbers that travel
     exact = True
 
     def __init__(self, dim: int, workers: Workers) -> None:

@@ -27,8 +27,9 @@ from any2vec.operators.merging import LEAST, share_gone
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
+from any2vec.training.hosts.host import Host
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.options import Decay
+from any2vec.training.options import Decay, Options
 from any2vec.training.start import Rows, Start
 
 __all__ = ["Blend"]
@@ -57,6 +58,14 @@ class Blend:
         self._start, self._host, self._counts = start, host, counts
         self._decay, self._epochs = decay, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
+
+    @classmethod
+    def of(cls, start: Start | None, host: Host, counts: NDArray[np.int64], options: Options) -> "Blend | None":
+        """Return what blends a run that goes on; None if it does not, or is not to be blended."""
+        if start is None or start.e is None or not options.blend:
+            return None
+        assert isinstance(host, RowHost)  # the other refuses
+        return cls(start, host, counts, options.decay, options.epochs)
 
     def apply(self, masters: Matrices, done: float, kappa: float) -> None:
         """Blend in place, after a share `done` of the run; all hosts call this.

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec import signals
-from any2vec.cluster.communicator import SharedError
+from any2vec.cluster.communicator import Communicator, SharedError
 from any2vec.training.options import Options
+from any2vec.training.progress import Display, warn
 
-__all__ = ["LARGEST", "Interrupts", "diverging", "not_finite"]
+__all__ = ["LARGEST", "Divergence", "Interrupts", "diverging", "not_finite"]
 
 _PATIENCE = 3.0  # seconds that a round may still take; schedulers wait for 30 s and more, users less
 
@@ -170,6 +171,24 @@ def not_finite(options: Options, hosts: int, by_columns: bool, when: str, rate: 
         f"training stopped in {when}: values are not finite any more, or beyond {LARGEST:,.0f}, at a learning rate of "
         f"{rate:.2g}; {why}{other}{kept}"
     )
+
+
+class Divergence:
+    """Says once that training seems to diverge, and ends it if it has become worse after a further epoch."""
+
+    def __init__(self, options: Options, communicator: Communicator, display: Display) -> None:
+        self._options, self._communicator, self._display = options, communicator, display
+        self._seen: tuple[float, float] | None = None  # loss and largest number, where they were of no good run
+
+    def see(self, epoch: int, loss: float, largest: float) -> None:
+        """Look at an epoch's mean loss and the largest number of a row; raise, on all hosts, if it diverges."""
+        if not (line := diverging(self._options, self._communicator.size, epoch, loss, largest)):
+            return
+        before, self._seen = self._seen, self._seen or (loss, largest)
+        if before and loss > before[0] and largest > before[1]:
+            raise SharedError(f"training stopped: it diverges: {line}")
+        if not before and self._communicator.rank == 0:
+            warn(self._display, f"training seems to diverge: {line}")
 
 
 def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: float) -> str:

@@ -18,23 +18,14 @@ __all__ = ["Meter", "RoundTotals", "pack_totals"]
 
 
 class RoundTotals(NamedTuple):
-    """Totals of a round; hosts exchange them as one array, whose sum is over all hosts.
+    """Totals of a round; hosts exchange them as one array, whose sum is over all hosts."""
 
-    Attributes
-    ----------
-    words, samples, loss : float
-        Positions, samples, and the sum of their losses.
-    curvature, measured : float
-        Sum of the loss's second derivative over `measured` samples.
-    interrupted, cut, broken : float
-        Nonzero if a host was stopped by Ctrl-C, has left some of its slice, or found values that are not finite.
-    """
-
-    words: float
+    words: float  # positions, samples, and the sum of their losses
     samples: float
     loss: float
-    curvature: float
+    curvature: float  # sum of the loss's second derivative over `measured` samples
     measured: float
+    # nonzero if a host was stopped by Ctrl-C, has left some of its slice, or found values that are not finite
     interrupted: float
     cut: float
     broken: float

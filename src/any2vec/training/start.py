@@ -19,17 +19,10 @@ _BLOCK = 1 << 16  # rows copied at a time
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a matrix, all on every host, or each host's own.
+    """Rows of a matrix, all on every host, or each host's own."""
 
-    Attributes
-    ----------
-    matrix : float32 array, shape (n, D)
-        The rows that are here.
-    bounds : int64 array, shape (H + 1,), or None
-        Host h has rows ``bounds[h]`` to ``bounds[h + 1] - 1``; None if every host has all.
-    """
-
-    matrix: NDArray[np.float32]
+    matrix: NDArray[np.float32]  # (n, D): The rows that are here
+    # (H + 1,): Host h has rows ``bounds[h]`` to ``bounds[h + 1] - 1``; None if every host has all
     bounds: NDArray[np.int64] | None = None
 
     def put(self, places: NDArray[np.int32], out: NDArray[np.float32], communicator: Communicator) -> None:
@@ -53,36 +46,19 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where the rows of a run begin; rows that nothing is said of begin as in any run.
+    """Where the rows of a run begin; rows that nothing is said of begin as in any run."""
 
-    Attributes
-    ----------
-    before : int64 array, shape (V0,)
-        Counts of the vertices of an earlier run that this one goes on from; empty if there is none.
-    places : int32 array, shape (V,)
-        Id in that run of each vertex, or -1.
-    e, t : Rows, or None
-        The matrices it ended with.
-    given : Rows, or None
-        Rows of e given for some vertices.
-    given_places : int32 array, shape (V,)
-        Row of `given` of each vertex, or -1; -1 where `places` is not.
-    frozen : uint8 array, shape (V,)
-        1 where the row of e must not change; empty if all may.
-    rows : WordRows or None
-        The rows of e that make a word's vector, if they are several: places are those of words then.
-    earlier_parts : int64 array, shape (P0,)
-        Numbers of the parts whose rows lie behind the V0 rows of words in `e`.
-    """
-
+    # (V0,): Counts of the vertices of an earlier run that this one goes on from; empty if there is none
     before: NDArray[np.int64]
-    places: NDArray[np.int32]
-    e: Rows | None
+    places: NDArray[np.int32]  # (V,): Id in that run of each vertex, or -1
+    e: Rows | None  # the matrices it ended with
     t: Rows | None
-    given: Rows | None
-    given_places: NDArray[np.int32]
-    frozen: NDArray[np.uint8]
+    given: Rows | None  # rows of e given for some vertices
+    given_places: NDArray[np.int32]  # (V,): Row of `given` of each vertex, or -1; -1 where `places` is not
+    frozen: NDArray[np.uint8]  # (V,): 1 where the row of e must not change; empty if all may
+    # the rows of e that make a word's vector, if they are several: places are those of words then
     rows: WordRows | None = None
+    # (P0,): Numbers of the parts whose rows lie behind the V0 rows of words in `e`
     earlier_parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property

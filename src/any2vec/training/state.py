@@ -16,27 +16,14 @@ __all__ = ["MeterState", "TrainingState", "what_is_left"]
 
 
 class MeterState(NamedTuple):
-    """What was measured so far.
+    """What was measured so far."""
 
-    Attributes
-    ----------
-    words : int
-        Positions done, in all epochs, without those of `part`.
-    seconds : float
-        Time spent.
-    losses : tuple of float
-        Mean loss of each epoch that has ended.
-    samples, loss : float
-        Samples of the current epoch, and the sum of their losses.
-    part : sequence of float
-        Of a round that one host was in the middle of, what it had counted: sums of `operators.base.ThreadStats`.
-    """
-
-    words: int
-    seconds: float
-    losses: tuple[float, ...]
-    samples: float
+    words: int  # positions done, in all epochs, without those of `part`
+    seconds: float  # time spent
+    losses: tuple[float, ...]  # mean loss of each epoch that has ended
+    samples: float  # samples of the current epoch, and the sum of their losses
     loss: float
+    # of a round that one host was in the middle of, what it had counted: sums of `operators.base.ThreadStats`
     part: Sequence[float] = ()
 
 
@@ -45,50 +32,25 @@ class TrainingState:
     """One host's state when a round has ended or was cut; all else follows from options and corpus.
 
     Parallel hosts have the same values but for `masters`; those of hosts 0, 1, ... are consecutive ranges of vertices.
-
-    Attributes
-    ----------
-    hosts, rounds : int
-        H and S of the run that the state is of.
-    epoch, rounds_done : int
-        The epoch, from 0, and its rounds that are done; of those of `begun`, if that is not None.
-    begun : int64 array, shape (k, 2), or None
-        Positions of W, from and to, that these hosts had to do in the epoch; None for all. In the middle of a round,
-        all that are left.
-    left : int64 array, shape (k, 2)
-        Those of them that are left: what another number of hosts needs to go on.
-    kappa : float
-        Curvature measured last (`sync.combiners.Round`).
-    meter : MeterState
-        What was measured so far.
-    masters : Matrices
-        This host's masters: views, which the next round changes; or as they were read.
-    missing : float32 array, shape (D, D)
-        Of them (`sync.balance.Balance`): likewise a view.
-    version : int or None
-        Of the checkpoint that the state was read from.
-    sample : float or None
-        What training set `sample` to, where that of the options leaves nothing; None: as in the options.
-    scheme : str or None
-        What hosts communicated by, which `auto` keeps; None if that is unknown.
-    wire : str or None
-        How rows were sent, which a run that is not told keeps; None if that is unknown.
     """
 
-    hosts: int
+    hosts: int  # H and S of the run that the state is of
     rounds: int
-    epoch: int
+    epoch: int  # the epoch, from 0, and its rounds that are done; of those of `begun`, if that is not None
     rounds_done: int
+    # (k, 2): Positions of W, from and to, that these hosts had to do in the epoch; None for all. In the middle of a
+    # round, all that are left
     begun: NDArray[np.int64] | None
-    left: NDArray[np.int64]
-    kappa: float
-    meter: MeterState
-    masters: Matrices
-    missing: NDArray[np.float32]
-    version: int | None = None
+    left: NDArray[np.int64]  # (k, 2): Those of them that are left: what another number of hosts needs to go on
+    kappa: float  # curvature measured last (`sync.combiners.Round`)
+    meter: MeterState  # what was measured so far
+    masters: Matrices  # this host's masters: views, which the next round changes; or as they were read
+    missing: NDArray[np.float32]  # (D, D): Of them (`sync.balance.Balance`): likewise a view
+    version: int | None = None  # of the checkpoint that the state was read from
+    # what training set `sample` to, where that of the options leaves nothing; None: as in the options
     sample: float | None = None
-    scheme: str | None = None
-    wire: str | None = None
+    scheme: str | None = None  # what hosts communicated by, which `auto` keeps; None if that is unknown
+    wire: str | None = None  # how rows were sent, which a run that is not told keeps; None if that is unknown
 
     @property
     def within_epoch(self) -> bool:

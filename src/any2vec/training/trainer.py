@@ -1,7 +1,8 @@
-"""Algorithm 1 of GraphAny2Vec: epochs, rounds, computing, synchronizing."""
+"""Training: the host that a run needs, who listens to it, and the run, which is Algorithm 1 (`training.run`)."""
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import fields, replace
@@ -18,16 +19,19 @@ from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report
 from any2vec.report.rounds import Rounds
 from any2vec.sync.beginning import check_memory
+from any2vec.sync.channel import Partition
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.sync.wire import USUAL
+from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.hosts.column_host import ColumnHost
 from any2vec.training.hosts.host import Host
 from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, Figures, Progress, States
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
-from any2vec.training.run import AfterEpoch, AfterRound, Run
+from any2vec.training.run import Listener, Run
 from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 from any2vec.version import __version__
@@ -69,32 +73,58 @@ def train(
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
-    report.sample, scheme = float(options.sample), scheme_of(options.scheme, communicator.size)
-    report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
+    heard = after_epoch, after_round, checkpoints
+    matrices = _train(corpus, options, communicator, display, report, *heard, state, start, flags)
+    if matrices is None:
+        display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
+        report.rounds, options = Rounds(), replace(options, sample=0.0)
+        display.record("again", lambda: {"sample": 0.0})
+        matrices = _train(corpus, options, communicator, display, report, *heard, None, start, flags)
+        assert matrices is not None  # without subsampling, there is something to learn, or an error
+    return matrices
+
+
+def _train(
+    corpus: Corpus,
+    options: Options,
+    communicator: Communicator,
+    display: Display,
+    report: Report,
+    after_epoch: AfterEpoch | None,
+    after_round: AfterRound | None,
+    checkpoints: Checkpoints | None,
+    state: TrainingState | None,
+    start: Start | None,
+    flags: NDArray[np.int64] | None,
+) -> Matrices | None:
+    """Train with a scheme that was chosen; return None if subsampling leaves no sample."""
     partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
-    kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
-    with together(communicator):
-        host = kind(corpus, options, communicator, flags, start, partition)
-    needs = options.dim, communicator, host.workers.threads, host.memory
-    report.memory["model"] = check_memory(scheme, partition, *needs, wire=options.wire, gathers=after_epoch is not None)
-    with together(communicator):
-        host.open()
+    host = _host(corpus, options, communicator, report, start, flags, partition, gathers=after_epoch is not None)
     interrupts = host.interrupts
     interrupts.finishes, interrupts.say = checkpoints is not None and not host.divisible, display.say
-    run = Run(host, corpus, options, communicator, display, report, checkpoints)
+    run, figures = Run(host, corpus, options, communicator, display), Figures(report, communicator)
+    listeners: list[Listener] = [Progress(), figures]
+    if checkpoints:
+        run.kept = checkpoints.newest_line
+        listeners.append(Checkpointing(checkpoints))
+    if after_round:
+        listeners.append(States(after_round))
     learned = True  # for all that is known, if an interrupt of another handler strikes early
     with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
-            run.compile()
+            _compile(host, communicator, display, report)
             caught = interrupts.catching() if communicator.size == 1 else nullcontext()  # others wait for it
             with interrupts.handling(), caught:
-                run.begin(state, start)
-                learned = run.epochs(after_epoch, after_round)
+                if start and not state:
+                    host.begin_with(start)
+                blend = Blend.of(start, host, corpus.vocabulary.counts, options)
+                checks = Checks(after_epoch, blend, report)
+                run.begin(state)
+                learned = run.epochs([checks, *listeners])  # a check may be interrupted, and a checkpoint follow
                 if learned:
-                    run.blend(host.scheme.masters)
+                    checks.blended(run, host.scheme.masters)
         except LostHostError as error:
-            kept = checkpoints.newest_line() if checkpoints else ""
-            error.args = (f"{error}{kept}",)
+            error.args = (f"{error}{run.kept()}",)
             interrupts.stop()
             raise
         except BaseException:
@@ -102,20 +132,47 @@ def train(
             raise
         finally:
             display.close()
-            run.note()
-    if not learned:
-        display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
-        report.rounds = Rounds()
-        display.record("again", lambda: {"sample": 0.0})
-        again: dict[str, Any] = {
-            "after_epoch": after_epoch,
-            "after_round": after_round,
-            "checkpoints": checkpoints,
-            "start": start,
-            "flags": flags,
-        }
-        return train(corpus, replace(options, sample=0.0), communicator, display, report, **again)
-    return host.scheme.rows_of_masters(last=True)
+            if "compile" in report.seconds:
+                figures.note(run, corpus.worklist.seconds)
+    return host.scheme.rows_of_masters(last=True) if learned else None
+
+
+def _host(
+    corpus: Corpus,
+    options: Options,
+    communicator: Communicator,
+    report: Report,
+    start: Start | None,
+    flags: NDArray[np.int64] | None,
+    partition: Partition,
+    *,
+    gathers: bool,
+) -> Host:
+    """Make this host, after a check that the memory of all hosts suffices."""
+    scheme = scheme_of(options.scheme, communicator.size)
+    report.sample = float(options.sample)
+    report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
+    kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
+    with together(communicator):
+        host = kind(corpus, options, communicator, flags, start, partition)
+    needs = options.dim, communicator, host.workers.threads, host.memory
+    report.memory["model"] = check_memory(scheme, partition, *needs, wire=options.wire, gathers=gathers)
+    with together(communicator):
+        host.open()
+    return host
+
+
+def _compile(host: Host, communicator: Communicator, display: Display, report: Report) -> None:
+    """Compile the operator: host 0 first, so that others find it in the cache."""
+    started = time.perf_counter()
+    report.seconds.pop("compile", None)
+    display.compiling()
+    for turn in (communicator.rank == 0, communicator.rank != 0):
+        if turn:
+            host.compile()
+        else:
+            communicator.barrier()
+    report.seconds["compile"] = time.perf_counter() - started
 
 
 def _as_begun(options: Options, state: TrainingState | None) -> Options:

@@ -41,21 +41,12 @@ _WHAT = ("inspect", "both", "ids")
 
 
 class SharedIds(NamedTuple):
-    """Consecutive words of W.
+    """Consecutive words of W."""
 
-    Attributes
-    ----------
-    ids : int32 array, shape (n,)
-        Their ids.
-    bounds : int64 array, shape (sentences + 1,)
-        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``; of the first and last one, what windows need.
-    first : int
-        Position in W of ``ids[0]``.
-    """
-
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32]  # (n,): Their ids
+    # (sentences + 1,): Sentence i is ``ids[bounds[i] : bounds[i + 1]]``; of the first and last one, what windows need
     bounds: NDArray[np.int64]
-    first: int
+    first: int  # position in W of ``ids[0]``
 
 
 def share_ids(

@@ -32,27 +32,13 @@ _LEAST = 10_000  # words worth a thread
 
 
 class Task(NamedTuple):
-    """What a host computes of a round.
+    """What a host computes of a round."""
 
-    Attributes
-    ----------
-    slice : Slice
-        What it takes of its part.
-    rate : Rate
-        Learning rate in the slice, for one thread.
-    following : Slice or None
-        What it takes in the next round.
-    stats : list of ThreadStats
-        The threads' counters.
-    left : list of (int, int), optional
-        After a pause, what is left of the slice; None for all of it.
-    """
-
-    slice: Slice
-    rate: Rate
-    following: Slice | None
-    stats: list[ThreadStats]
-    left: list[tuple[int, int]] | None = None
+    slice: Slice  # what it takes of its part
+    rate: Rate  # learning rate in the slice, for one thread
+    following: Slice | None  # what it takes in the next round
+    stats: list[ThreadStats]  # the threads' counters
+    left: list[tuple[int, int]] | None = None  # after a pause, what is left of the slice; None for all of it
 
 
 class Host(ABC):
@@ -75,38 +61,24 @@ class Host(ABC):
 
     Attributes
     ----------
-    scheme : Scheme
-        Holds the matrices and synchronizes them.
     workers : Workers
         The threads, no more than there is work for.
-    operator : Operator
-        Applies samples.
-    rounds : int
-        S, rounds per epoch.
-    cuts : int64 array
-        Positions of W where the parts begin that slices are taken of.
-    part : int
-        Which of these this host takes.
-    share : float
-        Share of all words that its counters count.
     interrupts : Interrupts
         What stops the computation.
     divisible : bool
         Whether a round may end anywhere, and what is left be done later, to the same bits if there is one thread.
-    most_threads : int
-        Threads that it can make use of.
     left : list of (int, int)
         Words of the slice, from and to, that were left when the threads returned early.
     """
 
-    scheme: Scheme
-    operator: Operator
-    rounds: int
-    cuts: NDArray[np.int64]
-    part: int
-    share: float
+    scheme: Scheme  # holds the matrices and synchronizes them
+    operator: Operator  # applies samples
+    rounds: int  # S, rounds per epoch
+    cuts: NDArray[np.int64]  # positions of W where the parts begin that slices are taken of
+    part: int  # which of these this host takes
+    share: float  # share of all words that its counters count
     divisible = False
-    most_threads: ClassVar[int] = MOST_THREADS
+    most_threads: ClassVar[int] = MOST_THREADS  # threads that it can make use of
 
     def __init__(
         self,

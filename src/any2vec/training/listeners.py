@@ -1,0 +1,189 @@
+"""What listens to a run: progress, figures of rounds, checkpoints, checks after epochs, functions of the caller."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from any2vec.cluster.communicator import Communicator, allreduce, together
+from any2vec.cluster.local import is_simulated
+from any2vec.operators.base import ThreadStats
+from any2vec.operators.matrices import Matrices
+from any2vec.report.report import Report, decimals, peak_memory
+from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
+from any2vec.sync.channel import Partition
+from any2vec.training.blend import Blend
+from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.run import Listener, RoundDone, Run
+from any2vec.training.state import TrainingState
+
+__all__ = ["AfterEpoch", "AfterRound", "Checkpointing", "Checks", "Figures", "Progress", "States"]
+
+_SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
+_FEW_EPOCHS = 20  # more are not worth a line each
+
+AfterEpoch = Callable[[int, Matrices], dict[str, float]]
+AfterRound = Callable[[TrainingState], None]
+
+
+class Progress(Listener):
+    """Shows how far training is."""
+
+    def look(self, run: Run, stats: list[ThreadStats]) -> None:
+        """Show it."""
+        with run.host.interrupts.catching():
+            run.meter.show(stats)
+
+
+class Figures(Listener):
+    """Puts the figures of rounds into the report, and shows them to what records them."""
+
+    def __init__(self, report: Report, communicator: Communicator) -> None:
+        self._report = report
+        self._apart = communicator.size > 1 and not is_simulated(communicator)
+        self._received = 0.0  # seconds in the call at the end of the last round
+        self._began = self._calls = self._computing = self._waited = 0.0
+
+    def before_round(self, run: Run) -> None:
+        """Start the clock."""
+        self._began, self._calls = time.perf_counter(), run.host.scheme.channel.seconds
+
+    def computed(self, run: Run) -> None:
+        """Note how long this host computed, without its calls meanwhile."""
+        channel = run.host.scheme.channel
+        self._computing = time.perf_counter() - self._began - (channel.seconds - self._calls)
+        self._calls = channel.seconds
+
+    def agreed(self, run: Run) -> None:
+        """Note how long it waited for the others."""
+        self._waited = run.host.scheme.channel.seconds - self._calls
+
+    def after_round(self, run: Run, done: RoundDone) -> None:
+        """Gather the figures of all hosts."""
+        scheme, threads = run.host.scheme, run.host.workers.threads
+        channel = scheme.channel
+        seconds = [scheme.inspecting / threads, done.seconds / threads, scheme.combining / threads, channel.seconds]
+        clocked = Clocked(self._computing, self._waited, self._received, channel.hidden) if self._apart else Clocked()
+        packed = pack_round_stats(seconds, scheme.touched, done.combined, channel.take(), clocked)
+        scheme.inspecting = scheme.combining = channel.seconds = channel.hidden = 0.0
+        with channel.timed():  # counts for the next round
+            hosts = run.communicator.allgather(packed)
+        self._received = channel.seconds
+        so_far, number, sample = run.meter.done(done.totals), done.number + 1, run.options.sample
+        self._report.rounds.add(hosts, so_far)
+        run.display.record("round", lambda: {"round": number, "sample": sample, **figures_of(hosts, so_far)})
+
+    def note(self, run: Run, walking: float) -> None:
+        """Write what a run came to into the report; `walking` are seconds of walks."""
+        report, meter, host = self._report, run.meter, run.host
+        report.threads = host.workers.threads
+        report.hosts, report.round_count = run.communicator.size, host.rounds
+        report.interrupted = run.interrupted or host.interrupts.interrupted
+        report.loss = meter.loss
+        report.seconds["train"] = meter.seconds
+        report.words_per_second = meter.words_per_second
+        report.walking = walking
+        report.peak_memory = peak_memory()
+
+
+class Checkpointing(Listener):
+    """Writes checkpoints when they are due; where a round may be cut anywhere, also in the middle of one."""
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
+        self._written = -1  # the round before which the last one was written
+        self._kept = self._keeping = 0.0  # when that was, and how long it took
+
+    def look(self, run: Run, stats: list[ThreadStats]) -> None:
+        """Let threads pause if a checkpoint is due; writing them may take a fifth of the time."""
+        may = run.host.divisible and not run.host.interrupts.stopped
+        apart = max(_SECONDS_BETWEEN_CHECKPOINTS, 4 * self._keeping)
+        if may and self._checkpoints.late() and time.monotonic() - self._kept > apart:
+            run.host.interrupts.pause()
+
+    def paused(self, run: Run, number: int) -> None:
+        """Write it."""
+        self._write(run, number + 1)
+
+    def after_round(self, run: Run, done: RoundDone) -> None:
+        """Write one if it is due; the last round's always is."""
+        last = done.number + 1 == run.schedule.numbers(run.options.epochs - 1).stop
+        if self._checkpoints.due() or last or run.interrupted:
+            self._write(run, done.number + 1)
+
+    def after_epoch(self, run: Run) -> None:
+        """Write one if a check was interrupted."""
+        number = run.schedule.numbers(run.epoch).stop
+        if run.interrupted and self._written != number:
+            self._write(run, number)
+
+    def _write(self, run: Run, number: int) -> None:
+        """Write one when round `number` is about to begin, or in the middle of the one before."""
+        run.agree_finite(number - 1)
+        began, self._written = time.monotonic(), -1 if run.cut else number
+        self._checkpoints.write(run.state_before(number, run.host.scheme.masters), run.host.scheme)
+        self._kept = time.monotonic()
+        self._keeping = self._kept - began
+
+
+class States(Listener):
+    """Calls a function of the caller's with the state after each round that was not cut."""
+
+    def __init__(self, after_round: AfterRound) -> None:
+        self._call = after_round
+
+    def after_round(self, run: Run, done: RoundDone) -> None:
+        """Call it."""
+        if not run.interrupted:
+            self._call(run.state_before(done.number + 1, run.host.scheme.rows_of_masters()))
+
+
+class Checks(Listener):
+    """Lets callbacks judge the matrices after an epoch, and shows the epoch."""
+
+    def __init__(self, after_epoch: AfterEpoch | None, blend: Blend | None, report: Report) -> None:
+        self._judge, self._blend, self._report = after_epoch, blend, report
+
+    def after_epoch(self, run: Run) -> None:
+        """Judge, on host 0, matrices that are blended as they would be in the end."""
+        epoch, interrupts, figures = run.epoch + 1, run.host.interrupts, dict[str, float]()
+        if self._judge:
+            masters = run.host.scheme.rows_of_masters()
+            masters = self.blended(run, masters.copy()) if self._blend else masters
+            matrices = _on_first(masters, run.host.scheme.partition, run.communicator)
+            with together(run.communicator), interrupts.catching("the callbacks"):
+                if matrices:
+                    with threadpool_limits(run.host.workers.threads, "blas"):
+                        figures = self._judge(epoch, matrices)
+            pressed = np.array([interrupts.interrupted], np.int64)
+            run.interrupted = bool(allreduce(run.communicator, pressed)[0])
+        self._report.checks += [{"epoch": epoch, **figures}] if figures else []
+        run.display.record("epoch", lambda: {"epoch": epoch, "loss": run.meter.loss[-1], **figures})
+        if figures or run.options.epochs <= _FEW_EPOCHS:
+            line = [f"epoch {epoch}/{run.options.epochs}", f"loss {decimals(run.meter.loss[-1])}"]
+            run.display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
+
+    def blended(self, run: Run, masters: Matrices) -> Matrices:
+        """Blend what is trained so far, in place, with the matrices that the run went on from, if it did.
+
+        After Ctrl-C, or if that strikes meanwhile, updates are estimated, which takes no time, and not counted.
+        """
+        if self._blend:
+            began, seconds = time.perf_counter(), self._report.seconds
+            self._blend.apply(masters, run.meter.words_done / (run.schedule.words * run.options.epochs), run.kappa)
+            seconds["blend"] = seconds.get("blend", 0.0) + time.perf_counter() - began
+        return masters
+
+
+def _on_first(masters: Matrices, partition: Partition, communicator: Communicator) -> Matrices | None:
+    """Gather the embedding vectors of all masters on host 0; the others get None."""
+    if communicator.size == 1:
+        return masters
+    counts = partition.sizes * (communicator.rank == 0)
+    sent = np.zeros(communicator.size, np.int64)
+    sent[0] = masters.vertices
+    e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
+    communicator.ialltoallv(masters.e[: masters.vertices], sent, e, counts).wait()
+    whole = Matrices(e, e[:0], 0, partition.vertices, masters.dim, masters.documents)
+    return whole if communicator.rank == 0 else None
