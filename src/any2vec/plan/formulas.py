@@ -26,6 +26,25 @@ from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import wire_of
 
+__all__ = [
+    "Rows",
+    "Samples",
+    "Traffic",
+    "balances",
+    "by_tree",
+    "memory",
+    "moments",
+    "number_of_rows",
+    "reach",
+    "rows",
+    "samples",
+    "seconds_sent",
+    "seconds_waited",
+    "share_of_columns",
+    "traffic",
+    "traffic_of_columns",
+]
+
 _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
 _TINY = 1e-300

@@ -7,6 +7,22 @@ from typing import Any, NamedTuple
 
 from any2vec.errors import Any2VecError, shown
 
+__all__ = [
+    "MOST_HOSTS",
+    "PROGRAM",
+    "Cluster",
+    "Price",
+    "duration",
+    "memory",
+    "number",
+    "numbers_of_hosts",
+    "price",
+    "rate",
+    "seconds_of",
+    "time_text",
+    "unit_of",
+]
+
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?)"
 _PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
