@@ -216,7 +216,7 @@ class Estimator:
         seconds = seconds | {"communication": seconds["communication"] + latency}
         text, graph = self.text, self.text.graph
         sizes = Sizes(text.words, text.sentences, self.options.epochs)
-        walking = graph and graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
+        walking = None if graph is None else graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
         training = memory + walking.held if walking else memory
         memory = max(walking.reading, walking.memory, training) if walking else memory
         fits, price = memory <= self.cluster.memory, self.cluster.price

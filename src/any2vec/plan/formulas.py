@@ -214,7 +214,7 @@ class Traffic:
     @property
     def sent(self) -> float:
         """Bytes that all hosts send: each to, or from, H - 1 owners; with its own masters it talks for nothing."""
-        return (len(self.inspect) - 1) * float(sum(self.phases).sum())
+        return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
 
 
 def traffic(scheme: str, rows: Rows, dim: int, format_: str | None, rebalanced: float = 0.0) -> Traffic:

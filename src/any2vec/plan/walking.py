@@ -187,7 +187,7 @@ class WalkedGraph:
         rows = row * entries + 8 * (vertices + 1)
         named, ordering = self._text + _NAMES * vertices, self._text + _ORDERED * vertices
         reading = (row + 4) * graph.edges + rows + named + self._sought + _NUMBERED * vertices
-        tables = rows - (0 if self.weighted else 4 * entries)
+        tables = float(rows - (0 if self.weighted else 4 * entries))
         tables += float(self.tables(*np.array([[vertices], [entries]], float), parts=False)[0])
         kept, held = self._kept(hosts, sizes, cluster)
         if not kept:

@@ -5,7 +5,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from any2vec.report.report import Report
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Hub", "Upload", "fetched", "model_card", "without_files"]
+__all__ = ["Hub", "fetched", "model_card", "upload", "without_files"]
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
 """Options that may name files, which mean nothing elsewhere and are nobody's business."""
@@ -172,14 +171,14 @@ class Hub(Lookup):
         from any2vec.vectors.files.formats import NATIVE, save
 
         vectors: Any = self
-        upload = Upload(repo, private, token, revision, message, license, language)
         given = as_path(report) if isinstance(report, str | os.PathLike) else report
         known = None if given is None else as_report(given)
 
         def write(folder: Path) -> None:
             save(vectors, folder, training=training, format=NATIVE)
 
-        return upload.send(vectors, write, "Vectors", known)
+        how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
+        return upload(vectors, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
 
     @classmethod
     def from_pretrained(
@@ -222,90 +221,73 @@ class Hub(Lookup):
         return vectors
 
 
-@dataclass(frozen=True)
-class Upload:
-    """Where and how vectors are uploaded; `Hub.push_to_hub` has the meanings."""
-
-    repo: str
-    private: bool | None
-    token: str | bool | None
-    revision: str | None
-    message: str
-    license: str | None
-    language: str | list[str] | None
-
-    def send(
-        self,
-        vectors: "Vectors",
-        write: Callable[[Path], None],
-        loader: str,
-        report: "Report | None",
-    ) -> str:
-        """Upload the folder that `write` makes, and a card; return the address of the commit.
-
-        `loader` is the class of any2vec that loads it. Files of an earlier upload that it lacks are removed.
-        """
-        from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
-
-        hub = _library()
-        _check_name(self.repo)
-        check_finite(vectors.words, vectors.e, f"{self.repo}: not uploaded: ")
-        about = {"license": self.license, "language": self.language}
-        card = model_card(vectors, self.repo, report, loader, about)
-        made = temporary_folder()
-        try:
-            folder = made.path / "repository"
-            write(folder)
-            (folder / "README.md").write_text(card, "utf-8")
-            with _errors(self.repo):
-                api = hub.HfApi(token=self.token, library_name="any2vec")
-                api.create_repo(self.repo, private=self.private, exist_ok=True)
-                commit = api.upload_folder(
-                    repo_id=self.repo,
-                    folder_path=folder,
-                    commit_message=self.message,
-                    revision=self.revision,
-                    delete_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
-                )
-        finally:
-            made.remove()
-        return str(commit.commit_url)
+def upload(
+    vectors: "Vectors",
+    repo: str,
+    write: Callable[[Path], None],
+    loader: str,
+    report: "Report | None",
+    *,
+    private: bool | None,
+    token: str | bool | None,
+    revision: str | None,
+    message: str,
+    about: Mapping[str, Any],
+) -> str:
+    """Upload the folder that `write` makes, and a card; files of an earlier one go. Return the commit's address."""
+    hub = _library(repo)
+    check_finite(vectors.words, vectors.e, f"{repo}: not uploaded: ")
+    card = model_card(vectors, repo, report, loader, about)
+    made = temporary_folder()
+    try:
+        folder = made.path / "repository"
+        write(folder)
+        (folder / "README.md").write_text(card, "utf-8")
+        with _errors(repo):
+            api = hub.HfApi(token=token, library_name="any2vec")
+            api.create_repo(repo, private=private, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=repo,
+                folder_path=folder,
+                commit_message=message,
+                revision=revision,
+                delete_patterns=_ours(),
+            )
+    finally:
+        made.remove()
+    return str(commit.commit_url)
 
 
 def fetched(
     repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
     """Download any2vec's own files of a repository; return the folder."""
-    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+    from any2vec.vectors.files.native import FILES
 
-    hub = _library()
-    _check_name(repo)
+    hub, how = _library(repo), {"revision": revision, "token": token, "cache_dir": cache_dir}
     with _errors(repo):
-        folder = hub.snapshot_download(
-            repo,
-            revision=revision,
-            token=token,
-            cache_dir=cache_dir,
-            allow_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
-            library_name="any2vec",
-        )
+        folder = hub.snapshot_download(repo, allow_patterns=_ours(), library_name="any2vec", **how)
     if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
         raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
     return Path(folder)
 
 
-def _check_name(repo: object) -> None:
-    if not isinstance(repo, str) or repo.count("/") != 1:
-        raise Any2VecError(
-            f"`repo` is {shown(repo)}; it must be a name on the Hugging Face Hub, such as 'name/reviews'"
-        )
+def _ours() -> list[str]:
+    """Patterns of our files."""
+    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+
+    return [*FILES, MODEL, f"{DOCUMENTS}/*"]
 
 
-def _library() -> ModuleType:
+def _library(repo: object) -> ModuleType:
+    """Import huggingface_hub; refuse what is no name of a repository."""
     try:
         import huggingface_hub
     except ImportError:
         raise missing_extra("huggingface_hub", "hub") from None
+    if not isinstance(repo, str) or repo.count("/") != 1:
+        what = "a name on the Hugging Face Hub, such as 'name/reviews'"
+        raise Any2VecError(f"`repo` is {shown(repo)}; it must be {what}")
     return huggingface_hub
 
 
