@@ -11,7 +11,7 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import COMMENTS, saying, sign, typed_graph_options
+from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
 from any2vec.cli.help import HelpfulCommand
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile
@@ -162,7 +162,7 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
-@typed_graph_options
+@graph_options
 def split(
     graph: Annotated[
         Path,

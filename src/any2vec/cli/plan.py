@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import saying, typed_graph_options
+from any2vec.cli.graphs import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
@@ -142,7 +142,7 @@ def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
 
 
 @shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
-@typed_graph_options
+@graph_options
 def plan(
     options: dict[str, Any],
     how: dict[str, Any],

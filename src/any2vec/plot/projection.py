@@ -94,11 +94,13 @@ def project(
     rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
+    from sklearn.decomposition import PCA
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # on threads that a seed forbids, rows that are all equal
         try:
             if method == "pca":
-                places = _pca(rows, seed)
+                places = PCA(2, random_state=seed).fit_transform(rows)
             elif method == "tsne":
                 places = _tsne(rows, seed, settings)
             else:
@@ -108,12 +110,6 @@ def project(
     if not np.isfinite(places).all():
         raise Any2VecError(f"{NAMES[method]} finds no finite places for these vectors and settings")
     return np.ascontiguousarray(places, np.float32)
-
-
-def _pca(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    from sklearn.decomposition import PCA
-
-    return PCA(2, random_state=seed).fit_transform(rows)
 
 
 def _tsne(rows: NDArray[np.float32], seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -257,18 +253,7 @@ def by_classes(
 NONE = "#9aa0a6"
 """Of words without a group where others have one."""
 
-_FIRST = (
-    "#3b6fd4",
-    "#e8710a",
-    "#2f8f4e",
-    "#c5221f",
-    "#8e44ad",
-    "#00838f",
-    "#b5179e",
-    "#8d6e00",
-    "#5d4037",
-    "#6a994e",
-)
+_FIRST = ["#3b6fd4", "#e8710a", "#2f8f4e", "#c5221f", "#8e44ad", "#00838f", "#b5179e", "#8d6e00", "#5d4037", "#6a994e"]
 _GOLDEN = 0.618034
 
 

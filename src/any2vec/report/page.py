@@ -197,7 +197,7 @@ def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
     values = [[*one, one[-1]] for one in parts.values()]
     labels = [f"{name}: {_short(sum(one))} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
     axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
-    axes.set_ylabel(f"{unit} {_each(rounds)}")
+    axes.set_ylabel(f"{unit} per round" if rounds.each == 1 else f"{unit} per {rounds.each} rounds")
     _by_round(axes, rounds)
     _legend(axes)
 
@@ -248,10 +248,6 @@ def _by_round(axes: Any, rounds: Rounds) -> None:
     axes.set_xlabel("round")
     axes.set_xlim(0, len(rounds.epochs) * rounds.each)
     _whole(axes)
-
-
-def _each(rounds: Rounds) -> str:
-    return "per round" if rounds.each == 1 else f"per {rounds.each} rounds"
 
 
 def _line(points: int) -> dict[str, Any]:
@@ -314,11 +310,13 @@ def write_page(report: Report, path: Path, title: str, *, force: bool = False) -
 def _parts(report: Report, title: str) -> Iterator[str]:
     yield _HEAD.format(mark=_MARK.decode(), title=escape(title))
     yield table(facts(report))
-    yield "<details><summary>Options</summary>" + table((name, _shown(value)) for name, value in report.options.items())
+    yield "<details><summary>Options</summary>" + table(
+        (name, "" if value is None else str(value)) for name, value in report.options.items()
+    )
     yield "</details>\n<main>\n"
     for number, panel in enumerate(panels(report)):
         title, note = escape(panel.title), escape(panel.note)
-        yield f"<section><h2>{title}</h2><p>{note}</p>{_svg(figure_of(panel), number)}</section>\n"
+        yield f"<section><h2>{title}</h2><p>{note}</p>{_svg(panel, number)}</section>\n"
     yield "</main>\n</body>\n</html>\n"
 
 
@@ -343,7 +341,13 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         )
     yield "seconds", ", ".join(f"{name} {value:,.1f}" for name, value in report.seconds.items())
     yield "peak memory", size(report.peak_memory) if report.peak_memory else "unknown"
-    yield from _parts_of(report)
+    others = {
+        "memory by part": ", ".join(f"{name} {size(held)}" for name, held in report.memory.items()),
+        "sent to read": size(report.read_bytes) if report.read_bytes else "",
+        "sent to walk": size(report.walk_bytes) if report.walk_bytes else "",
+        "walks in training": f"{report.walking:,.1f} s of the processor" if report.walking else "",
+    }
+    yield from ((name, text) for name, text in others.items() if text)
     sent = sum(map(sum, report.rounds.bytes.values()))
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
@@ -360,25 +364,9 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {one}" for name, one in report.versions.items())
 
 
-def _parts_of(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what memory is for, and time within training."""
-    if report.memory:
-        yield "memory by part", ", ".join(f"{name} {size(held)}" for name, held in report.memory.items())
-    if report.read_bytes:
-        yield "sent to read", size(report.read_bytes)
-    if report.walk_bytes:
-        yield "sent to walk", size(report.walk_bytes)
-    if report.walking:
-        yield "walks in training", f"{report.walking:,.1f} s of the processor"
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _svg(figure: Any, number: int) -> str:
+def _svg(panel: Panel, number: int) -> str:
     """Return a figure as SVG to put into a page, with names of its own."""
-    text = rendered(figure, "svg", "any2vec report").decode()
+    text = rendered(figure_of(panel), "svg", "any2vec report").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
     return re.sub(r'(id="|url\(#|xlink:href="#)', rf"\g<1>p{number}-", text)

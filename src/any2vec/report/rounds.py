@@ -9,7 +9,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BY_HOST", "KEYS", "MOST", "PHASES", "Clocked", "Done", "Rounds", "figures_of", "pack_round_stats"]
+__all__ = [
+    "BY_HOST",
+    "KEYS",
+    "MOST",
+    "PHASES",
+    "Clocked",
+    "Done",
+    "Rounds",
+    "figures_of",
+    "lists_of",
+    "pack_round_stats",
+]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts (`waited`)."""
@@ -25,45 +36,22 @@ MOST = 1024
 
 
 class Done(NamedTuple):
-    """What all hosts did in a round, and how far they are after it.
+    """What all hosts did in a round, and how far they are after it."""
 
-    Attributes
-    ----------
-    epochs : float
-        Epochs done so far.
-    elapsed : float
-        Seconds of training so far.
-    words, samples : float
-        Words of the vocabulary, and samples, of the round.
-    loss : float
-        Sum over the samples.
-    """
-
-    epochs: float
-    elapsed: float
-    words: float
+    epochs: float  # done so far
+    elapsed: float  # seconds of training so far
+    words: float  # of the vocabulary, in the round
     samples: float
-    loss: float
+    loss: float  # sum over the samples
 
 
 class Clocked(NamedTuple):
-    """Seconds of a round on one of several real hosts; simulated ones, which take turns, have no such figures.
+    """Seconds of a round on one of several real hosts; simulated ones, which take turns, have no such figures."""
 
-    Attributes
-    ----------
-    computing : float
-        From the beginning of a round until all of it was computed here.
-    computed, received : float
-        In two calls in which a few bytes travel: when hosts have computed, and when they had received the rows for this
-        round, at the end of the one before.
-    hidden : float
-        While rows were on their way and this host did something else.
-    """
-
-    computing: float = 0.0
-    computed: float = 0.0
-    received: float = 0.0
-    hidden: float = 0.0
+    computing: float = 0.0  # from the beginning of a round until all of it was computed here
+    computed: float = 0.0  # in a call in which a few bytes travel, when hosts have computed
+    received: float = 0.0  # in another, when they had received the rows for this round, at the end of the one before
+    hidden: float = 0.0  # while rows were on their way and this host did something else
 
 
 class _Combined(Protocol):
@@ -113,7 +101,7 @@ _MERGES: dict[str, _Merge] = {
 """By the names of the lists of `Rounds`; the loss is a mean over samples."""
 
 
-def _lists(given: Any) -> list[Any]:
+def lists_of(given: Any) -> list[Any]:
     """Return a list, or those in a dict."""
     return list(given.values()) if isinstance(given, dict) else [given]
 
@@ -196,7 +184,7 @@ class Rounds:
             self._halve()
         figures, before = figures_of(hosts, done), self.count % self.each
         for name, merge in _MERGES.items():
-            for values, value in zip(_lists(getattr(self, name)), _lists(figures[name]), strict=True):
+            for values, value in zip(lists_of(getattr(self, name)), lists_of(figures[name]), strict=True):
                 values.append(merge(values.pop(), value, before) if before else value)
         weight = figures["samples"] / max(self.samples[-1], 1)
         self.loss.append(_weighted(self.loss.pop(), figures["loss"], weight) if before else figures["loss"])
@@ -225,7 +213,7 @@ class Rounds:
         pairs = zip(self.loss[::2], self.loss[1::2], shares, strict=True)
         self.loss[:] = [_weighted(one, other, share) for one, other, share in pairs]
         for name, merge in _MERGES.items():
-            for values in _lists(getattr(self, name)):
+            for values in lists_of(getattr(self, name)):
                 values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]
 
 

@@ -77,12 +77,8 @@ def to_tensorboard(
         (folder / _PROJECTOR).write_text(_SHOWN, "ascii")
 
 
-_TENSORS, _TOKENIZER, _SETTINGS, _MODULES = _OF_TEXTS = (
-    "model.safetensors",
-    "tokenizer.json",
-    "config.json",
-    "modules.json",
-)
+_TENSORS, _SETTINGS = "model.safetensors", "config.json"
+_OF_TEXTS = (_TENSORS, "tokenizer.json", _SETTINGS, "modules.json")
 _MARK = "\ue000"  # before every word; of Unicode's private use, so that no text has it
 _CONFIG = {
     "model_type": "model2vec",
@@ -132,9 +128,9 @@ def to_sentence_transformers(
     """
     with TEXTS.writing(vectors, path, top, force) as (rows, folder):
         write_tensors(folder / _TENSORS, {"embeddings": rows.matrix}, {"embeddings": len(rows)}, alone(), Path(path))
-        (folder / _TOKENIZER).write_text(json.dumps(_tokenizer(rows), ensure_ascii=False), "utf-8")
+        (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(rows), ensure_ascii=False), "utf-8")
         (folder / _SETTINGS).write_text(json.dumps(_CONFIG, indent=1) + "\n", "ascii")
-        (folder / _MODULES).write_text(json.dumps(_PARTS, indent=1) + "\n", "ascii")
+        (folder / "modules.json").write_text(json.dumps(_PARTS, indent=1) + "\n", "ascii")
 
 
 def _tokenizer(rows: "Vectors") -> dict[str, Any]:

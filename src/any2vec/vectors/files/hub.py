@@ -74,23 +74,15 @@ def _training(report: "Report") -> list[str]:
     parts = ["## Training", _table(("figure", "value"), [row for row in figures if row[1]])]
     if report.interrupted:
         parts.append("Training was stopped early.")
-    if epochs := _epochs(report):
-        names = list(dict.fromkeys(name for row in epochs for name in row))
-        rows = [[row.get(name) for name in names] for row in epochs]
+    by_epoch: dict[float, dict[str, float]] = {n: {"epoch": n, "loss": loss} for n, loss in enumerate(report.loss, 1)}
+    for check in report.checks:
+        by_epoch.get(check["epoch"], {}).update(check)
+    if by_epoch:
+        names = list(dict.fromkeys(name for row in by_epoch.values() for name in row))
+        rows = [[row.get(name) for name in names] for row in by_epoch.values()]
         parts += ["### Loss and evaluations by epoch", _table(names, rows)]
     given = [(f"`{name}`", value) for name, value in without_files(report.options).items() if value is not None]
     return [*parts, "### Parameters", _table(("parameter", "value"), given)]
-
-
-def _epochs(report: "Report") -> list[dict[str, float]]:
-    """Return epoch, loss, and what was checked after it, for each epoch."""
-    by_epoch: dict[float, dict[str, float]] = {
-        epoch: {"epoch": epoch, "loss": loss} for epoch, loss in enumerate(report.loss, 1)
-    }
-    for check in report.checks:
-        if check["epoch"] in by_epoch:
-            by_epoch[check["epoch"]].update(check)
-    return list(by_epoch.values())
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
