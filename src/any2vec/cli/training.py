@@ -28,14 +28,14 @@ from any2vec.models import Estimator
 from any2vec.report.report import REPORT, Report, decimals, slowest_lines
 from any2vec.report.rounds import PHASES
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.progress import Display, Quiet, announcing_compilation, display_for
+from any2vec.training.progress import Quiet, announcing_compilation, display_for
 from any2vec.training.trainer import check_agreement
 from any2vec.vectors.files.fasttext import no_features
 from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Job", "check_apart", "check_one_process", "say_summary"]
+__all__ = ["Job", "check_apart", "check_one_process"]
 
 _SHOWN, _NEIGHBOURS = 3, 5  # words, and neighbours of each
 _COMPARED = 50_000  # most frequent words that neighbours are looked for in: some milliseconds
@@ -44,16 +44,8 @@ _MOST_FREQUENT = 1 / 2000  # share of a text; words above it, such as "the", are
 _SHORTEST = 4  # characters of a word that says something
 
 
-def say_summary(
-    display: Display, model: Estimator, output: Path, what: str, *, of: str = "", verbose: bool = False
-) -> None:
-    """Say how a run was; `what` it wrote to the output, vectors or classes, and `of` what, if not of all words."""
-    if not isinstance(display, Quiet):  # neighbours take some milliseconds
-        for line in _summary(model, output, what, of, verbose):
-            display.say(line)
-
-
 def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) -> Iterator[str]:
+    """Yield lines on how a run was; `what` it wrote to the output, vectors or classes, and `of` what, if not words."""
     report = model.report_
     if report.hosts > 1 and len(report.rounds):
         yield _rounds_table(report) if verbose else _rounds_in_short(report)
@@ -237,7 +229,9 @@ class Job:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
                 model.report_.write(self.report, force=self.force)
-        say_summary(self.display, model, self.output, self.what, of=self.of(model), verbose=self.verbose)
+        if not isinstance(self.display, Quiet):  # neighbours take some milliseconds
+            for line in _summary(model, self.output, self.what, self.of(model), self.verbose):
+                self.display.say(line)
         if model.report_.interrupted:
             raise typer.Exit(INTERRUPTED)
 

@@ -14,6 +14,7 @@ from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, Walking
+from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
@@ -194,7 +195,8 @@ class Estimator:
         batches = words * found.windows / (options.centres(hosts) * hosts)
         sentences = options.epochs * text.sentences
         traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)
-        computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
+        share = ColumnLayout(dim, hosts).width / padded_width(dim)  # both are padded, columns to 16 in a block
+        computation = share * words / self.speeds.words + words / self.speeds.inspected
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation}
         seconds["communication"] = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
         memory = formulas.memory("columns", text, self.operator, dim, np.zeros(hosts))

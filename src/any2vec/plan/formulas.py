@@ -20,7 +20,6 @@ from any2vec.samples.negatives import probabilities
 from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
 from any2vec.sync.channel import Partition
-from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
@@ -40,7 +39,6 @@ __all__ = [
     "samples",
     "seconds_sent",
     "seconds_waited",
-    "share_of_columns",
     "traffic",
     "traffic_of_columns",
 ]
@@ -330,11 +328,6 @@ def memory(
     if hosts > 1 and not large.by_columns:
         found = found + (16 if large.inspects else 8) * number + buffers
     return float(found.max())
-
-
-def share_of_columns(dim: int, hosts: int) -> float:
-    """Return the share of a row's numbers that a host has by columns; they are padded, to 16 in a block."""
-    return ColumnLayout(dim, hosts).width / padded_width(dim)
 
 
 def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:

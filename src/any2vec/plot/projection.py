@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, UnknownParameterError, counted, missing_extra, shown
+from any2vec.errors import Any2VecError, UnknownParameterError, counted, library, shown
 from any2vec.options import plain_number
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def check_method(method: object, settings: Mapping[str, object]) -> str:
         number = plain_number(value)
         if number is None or abs(number) > _LARGEST:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number up to {_LARGEST:,.0f}")
-    try:
-        import sklearn.decomposition  # noqa: F401
-    except ImportError:
-        raise missing_extra("scikit-learn", "plot") from None
+    library("sklearn.decomposition", "plot", "scikit-learn")
     if method == "umap":
         _umap()
     return method
@@ -142,13 +139,9 @@ def _umap_of(rows: NDArray[np.float32], near: Near, seed: int, settings: Mapping
 
 
 def _umap() -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it looks for TensorFlow
-            from umap import UMAP
-    except ImportError:
-        raise missing_extra("umap-learn", "plot") from None
-    return UMAP
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for TensorFlow
+        return library("umap", "plot", "umap-learn").UMAP
 
 
 Labels: TypeAlias = "str | os.PathLike[str] | VertexLabels | Mapping[Any, Any]"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import counted, missing_extra
+from any2vec.errors import counted, library
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.shown import size, table
@@ -111,11 +111,8 @@ def figure_of(panel: Panel) -> "Figure":
 
 
 def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
-    return Figure((width, height), layout="constrained")
+    figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
+    return figure
 
 
 def _plain(axes: Any) -> None:

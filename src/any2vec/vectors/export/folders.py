@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.inputs import WHITESPACE, open_regular
 from any2vec.io.memory import blocks
 from any2vec.io.replaceable import Kind, json_of
@@ -213,11 +213,7 @@ def to_spacy(
         If spaCy is not installed or does not know the language, a vector is not finite, or the folder cannot be
         written.
     """
-    try:
-        import spacy
-        from spacy.vectors import Vectors as Table
-    except ImportError:
-        raise missing_extra("spacy", "spacy") from None
+    spacy, table = library("spacy", "spacy"), library("spacy.vectors", "spacy").Vectors
     with PIPELINE.writing(vectors, path, top, force) as (rows, folder):
         try:
             nlp = spacy.blank(language, meta={"name": _NAME})
@@ -227,5 +223,5 @@ def to_spacy(
         for word in rows.words:
             nlp.vocab.strings.add(word)
         data = np.array(rows.matrix, np.float32)  # spaCy's may change
-        nlp.vocab.vectors = Table(strings=nlp.vocab.strings, data=data, keys=list(rows.words), name=_NAME)
+        nlp.vocab.vectors = table(strings=nlp.vocab.strings, data=data, keys=list(rows.words), name=_NAME)
         nlp.to_disk(folder)

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from any2vec.errors import Any2VecError, escaped, missing_extra, shown
+from any2vec.errors import Any2VecError, escaped, library, shown
 from any2vec.io.memory import check_finite
 from any2vec.io.temporary import temporary_folder
 from any2vec.options import as_path
@@ -271,16 +270,13 @@ def _ours() -> list[str]:
     return [*FILES, MODEL, f"{DOCUMENTS}/*"]
 
 
-def _library(repo: object) -> ModuleType:
+def _library(repo: object) -> Any:
     """Import huggingface_hub; refuse what is no name of a repository."""
-    try:
-        import huggingface_hub
-    except ImportError:
-        raise missing_extra("huggingface_hub", "hub") from None
+    found = library("huggingface_hub", "hub")
     if not isinstance(repo, str) or repo.count("/") != 1:
         what = "a name on the Hugging Face Hub, such as 'name/reviews'"
         raise Any2VecError(f"`repo` is {shown(repo)}; it must be {what}")
-    return huggingface_hub
+    return found
 
 
 @contextmanager
