@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -269,52 +271,21 @@ def _short(number: float) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
 
 
-_MARK = b'<meta name="generator" content="any2vec report">'
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-{mark}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; color: #222; }}
-h1 {{ font-size: 1.5rem; overflow-wrap: anywhere; }}
-h2 {{ font-size: 1.1rem; margin: 0; }}
-p {{ margin: 0.2rem 0 0.6rem; color: #555; font-size: 0.9rem; }}
-table {{ border-collapse: collapse; font-size: 0.9rem; }}
-td {{ padding: 0.15rem 1rem 0.15rem 0; vertical-align: top; overflow-wrap: anywhere; }}
-td:first-child {{ color: #555; white-space: nowrap; }}
-summary {{ cursor: pointer; margin-top: 1rem; }}
-main {{ display: grid; gap: 2rem 3rem; margin-top: 1.5rem; }}
-main {{ grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }}
-svg {{ width: 100%; height: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-"""
+_MARK = b'<meta name="generator" content="any2vec report">'  # of page.html
 
 
 def write_page(report: Report, path: Path, title: str, *, force: bool = False) -> None:
     """Write a report as a page; an earlier page is replaced, and with `force` also what is none."""
     check_writable(path, PAGE, force=force)
-    text = "".join(_parts(report, title))
-    with replacing_file(path) as file:
-        file.write(text.encode())
-
-
-def _parts(report: Report, title: str) -> Iterator[str]:
-    yield _HEAD.format(mark=_MARK.decode(), title=escape(title))
-    yield table(facts(report))
-    yield "<details><summary>Options</summary>" + table(
-        (name, "" if value is None else str(value)) for name, value in report.options.items()
+    sections = (
+        f"<section><h2>{escape(panel.title)}</h2><p>{escape(panel.note)}</p>{_svg(panel, number)}</section>\n"
+        for number, panel in enumerate(panels(report))
     )
-    yield "</details>\n<main>\n"
-    for number, panel in enumerate(panels(report)):
-        title, note = escape(panel.title), escape(panel.note)
-        yield f"<section><h2>{title}</h2><p>{note}</p>{_svg(panel, number)}</section>\n"
-    yield "</main>\n</body>\n</html>\n"
+    options = table((name, "" if value is None else str(value)) for name, value in report.options.items())
+    template = Template((files("any2vec") / "report" / "page.html").read_text("utf-8"))
+    parts = {"facts": table(facts(report)), "options": options, "figures": "".join(sections)}
+    with replacing_file(path) as file:
+        file.write(template.substitute(parts, title=escape(title)).encode())
 
 
 def facts(report: Report) -> Iterator[tuple[str, str]]:
