@@ -4,6 +4,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from shlex import quote
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = [
     "file_error",
     "installing",
     "is_installed",
+    "library",
     "missing_extra",
     "respelled",
     "shown",
@@ -123,6 +125,14 @@ def is_installed(module: str) -> bool:
 def missing_extra(module: str, extra: str) -> Any2VecError:
     """Make the error for a library that is not installed; `extra` is the extra of any2vec that installs it."""
     return Any2VecError(f"this needs {module}, which is not installed: {installing(extra, module)} (extra `{extra}`)")
+
+
+def library(module: str, extra: str, package: str = "") -> Any:
+    """Import a module of a library that an extra of any2vec installs."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing_extra(package or module.partition(".")[0], extra) from None
 
 
 def installing(extra: str, module: str) -> str:

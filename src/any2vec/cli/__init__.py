@@ -27,10 +27,7 @@ COMMANDS = {
     "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
     "documents": Command("documents", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
     "infer": Command("documents", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
-    "phrases": Command(
-        "words",
-        "Join the words of phrases in CORPUS, such as new_york.",
-    ),
+    "phrases": Command("words", "Join the words of phrases in CORPUS, such as new_york."),
     "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec."),
     "similar": Command("vectors", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("vectors", "Find what is to C as B is to A: man king woman gives queen."),

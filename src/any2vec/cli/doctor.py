@@ -79,7 +79,10 @@ def _findings() -> Iterator[Finding]:
     yield Finding("any2vec", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     yield _libraries()
     yield from _extras()
-    yield _cores()
+    quotas = core_quotas().values()
+    quota = f", a quota of {float(min(quotas)):g}" if quotas else ""
+    text = f"{usable_cores()} used: {os.cpu_count()} of the machine, {len(core_ids())} by affinity{quota}"
+    yield Finding("cores", text)
     found = {name: shutil.which(name) for name in _LAUNCHERS}
     yield Finding("launchers", ", ".join(f"{name}: {path or 'not found'}" for name, path in found.items()), _launched())
     yield _kernels()
@@ -113,13 +116,6 @@ def _extras() -> Iterator[Finding]:
     if missing:
         example = installing(missing[0], _EXTRAS[missing[0]])
         yield Finding("not there", f"{', '.join(missing)}; {missing[0]} is installed by {example}")
-
-
-def _cores() -> Finding:
-    quotas = core_quotas().values()
-    quota = f", a quota of {float(min(quotas)):g}" if quotas else ""
-    text = f"{usable_cores()} used: {os.cpu_count()} of the machine, {len(core_ids())} by affinity{quota}"
-    return Finding("cores", text)
 
 
 def _launched() -> str:

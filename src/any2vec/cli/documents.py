@@ -62,15 +62,8 @@ def documents(
     verbose: shared.Verbose = False,
 ) -> None:
     """Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."""
-    job = _Documents(
-        output=output,
-        words=words,
-        model=save_model,
-        report=report,
-        force=force,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    shown: Any = {"quiet": quiet, "verbose": verbose}
+    job = _Documents(output=output, words=words, model=save_model, report=report, force=force, **shown)
     model = Doc2Vec(**options, words=words is not None, cache="auto" if cache else None, verbose=job.display)
     job.check(model, [*texts, *([str(options["vocabulary"])] if options["vocabulary"] else [])])
     text = job.read(model, texts)

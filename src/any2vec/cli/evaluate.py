@@ -1,6 +1,5 @@
 """`any2vec evaluate`: how good vectors are."""
 
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import COMMENTS, saying, sign, typed_graph_options
+from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
 from any2vec.cli.help import HelpfulCommand
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile
@@ -23,10 +22,11 @@ from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.outputs import check_writable, replacing_file
+from any2vec.io.outputs import check_writable
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.io.shown import Console
 from any2vec.options import fraction, whole_number
+from any2vec.report.report import write_figures
 from any2vec.vectors.files.formats import load
 from any2vec.vectors.questions import read_pairs, read_questions
 
@@ -162,7 +162,7 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
-@typed_graph_options
+@graph_options
 def split(
     graph: Annotated[
         Path,
@@ -260,8 +260,7 @@ def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
 def _report(table: Table, figures: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
     Console().print(table)
     if json_file:
-        with replacing_file(json_file) as file:
-            file.write((json.dumps(figures, indent=2) + "\n").encode())
+        write_figures(figures, json_file)
 
 
 def _holds_figures(path: Path) -> bool:

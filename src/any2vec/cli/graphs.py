@@ -14,7 +14,7 @@ from any2vec.graph.readers import FORMATS, GraphWarning
 from any2vec.io.shown import Console
 from any2vec.options import option
 
-__all__ = ["COMMENTS", "graph_options", "saying", "sign", "typed_graph_options"]
+__all__ = ["COMMENTS", "graph_options", "saying", "sign"]
 
 COMMENTS = "#%"
 
@@ -45,12 +45,6 @@ class _GraphFile:
         unset="one set of vertices, unless a matrix is not square",
         panel=DATA,
     )
-
-
-@dataclass
-class _TypedGraphFile(_GraphFile):
-    """How a file of a graph whose vertices may have kinds is read."""
-
     kinds: Path | None = option(
         None,
         "kinds of vertices, for --metapath: a file of lines of a vertex and its kind",
@@ -66,7 +60,7 @@ class _TypedGraphFile(_GraphFile):
     )
 
 
-def graph_options(command: Callable[..., None], of: type[_GraphFile] = _GraphFile) -> Callable[..., None]:
+def graph_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's parameter `how`, options of `read_graph`, by options of the command line."""
 
     @wraps(command)
@@ -74,12 +68,7 @@ def graph_options(command: Callable[..., None], of: type[_GraphFile] = _GraphFil
         how |= {"directed": how["directed"] or None, "delimiter": sign(how["delimiter"])}
         command(**given, how=how)
 
-    return from_fields(of, into="how")(run)
-
-
-def typed_graph_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Do what `graph_options` does, with kinds of vertices."""
-    return graph_options(command, _TypedGraphFile)
+    return from_fields(_GraphFile, into="how")(run)
 
 
 def sign(delimiter: str | None) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import saying, typed_graph_options
+from any2vec.cli.graphs import graph_options, saying
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
@@ -37,7 +37,7 @@ Source = Annotated[
 
 
 @shared.estimator_options(Node2Vec)
-@typed_graph_options
+@graph_options
 def nodes(
     source: Source,
     output: shared.Output,
@@ -63,7 +63,7 @@ def nodes(
 
 
 @shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
-@typed_graph_options
+@graph_options
 def walks(
     source: Source,
     output: Annotated[

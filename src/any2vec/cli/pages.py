@@ -34,11 +34,7 @@ def map(  # noqa: A001  (the command's name)
     output: Annotated[
         Path,
         typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A page (.html), or a picture (.png, .svg).",
-            show_default=False,
+            "--output", "-o", metavar="FILE", help="A page (.html), or a picture (.png, .svg).", show_default=False
         ),
     ],
     method: Annotated[

@@ -1,6 +1,5 @@
 """`any2vec plan`: what a cluster would bring, before it is rented."""
 
-import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import saying, typed_graph_options
+from any2vec.cli.graphs import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
@@ -20,7 +19,7 @@ from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.share import GRAPHS
-from any2vec.io.outputs import check_writable, replacing_file
+from any2vec.io.outputs import check_writable
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.io.shown import Console, size
 from any2vec.models import Node2Vec, Word2Vec
@@ -32,7 +31,7 @@ from any2vec.plan.planning import SHORT, Plan, check_figure, make_plan, save_fig
 from any2vec.plan.quantities import Cluster, time_text, unit_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.plan.walking import WalkedGraph
-from any2vec.report.report import plain, without_nan
+from any2vec.report.report import write_figures
 from any2vec.training.progress import announcing_compilation, display_for
 
 __all__ = ["plan", "recommendation", "show"]
@@ -143,7 +142,7 @@ def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
 
 
 @shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
-@typed_graph_options
+@graph_options
 def plan(
     options: dict[str, Any],
     how: dict[str, Any],
@@ -233,7 +232,7 @@ def plan(
     found = make_plan(text, chosen, cluster, speeds)
     show(found, thread, cost.currency if cost else "", measured=of_host is None)
     if json_file:
-        _write(found, json_file)
+        write_figures(found.as_dict(), json_file)
     if output:
         save_figure(found, output, force=force)
         display.say(f"the figure is in {output}")
@@ -282,9 +281,3 @@ def _text_of_counts(words: str | None, vocabulary: str | None, least: int, nodes
     if left < 2:
         raise Any2VecError(f"{vocabulary}: `min_count={least}` leaves {left} of two words or more; lower it")
     return Text.of_vocabulary(Vocabulary(known.words[:left], known.counts[:left]), total)
-
-
-def _write(found: Plan, path: Path) -> None:
-    text = json.dumps(without_nan(found.as_dict()), indent=2, default=plain, allow_nan=False)
-    with replacing_file(path) as file:
-        file.write(f"{text}\n".encode())

@@ -20,7 +20,6 @@ from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
-from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning, counted
 from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable
@@ -29,14 +28,14 @@ from any2vec.models import Estimator
 from any2vec.report.report import REPORT, Report, decimals, slowest_lines
 from any2vec.report.rounds import PHASES
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.progress import Display, Quiet, announcing_compilation, display_for
+from any2vec.training.progress import Quiet, announcing_compilation, display_for
 from any2vec.training.trainer import check_agreement
 from any2vec.vectors.files.fasttext import no_features
 from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Job", "check_apart", "check_one_process", "say_summary"]
+__all__ = ["Job", "check_apart", "check_one_process"]
 
 _SHOWN, _NEIGHBOURS = 3, 5  # words, and neighbours of each
 _COMPARED = 50_000  # most frequent words that neighbours are looked for in: some milliseconds
@@ -45,23 +44,18 @@ _MOST_FREQUENT = 1 / 2000  # share of a text; words above it, such as "the", are
 _SHORTEST = 4  # characters of a word that says something
 
 
-def say_summary(
-    display: Display, model: Estimator, output: Path, what: str, *, of: str = "", verbose: bool = False
-) -> None:
-    """Say how a run was; `what` it wrote to the output, vectors or classes, and `of` what, if not of all words."""
-    if not isinstance(display, Quiet):  # neighbours take some milliseconds
-        for line in _summary(model, output, what, of, verbose):
-            display.say(line)
-
-
 def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) -> Iterator[str]:
+    """Yield lines on how a run was; `what` it wrote to the output, vectors or classes, and `of` what, if not words."""
     report = model.report_
     if report.hosts > 1 and len(report.rounds):
         yield _rounds_table(report) if verbose else _rounds_in_short(report)
         yield from slowest_lines(report)
+    machinery = counted(report.threads, "thread")
+    if report.hosts > 1:
+        machinery = f"{report.hosts} hosts of {machinery}, {counted(report.round_count, 'round')} per epoch"
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     yield (
-        f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
+        f"{report.words_per_second:,.0f} words/s on {machinery}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB"
     )
     state = "stopped early; the partly trained" if report.interrupted else "the"
@@ -95,13 +89,6 @@ def _telling(vectors: Vectors, kind: str) -> list[str]:
         if len(chosen) == _SHOWN:
             return chosen
     return list(words[:_SHOWN])
-
-
-def _machinery(report: Report) -> str:
-    threads = counted(report.threads, "thread")
-    if report.hosts == 1:
-        return threads
-    return f"{report.hosts} hosts of {threads}, {counted(report.round_count, 'round')} per epoch"
 
 
 def _rounds_in_short(report: Report) -> str:
@@ -159,32 +146,16 @@ _BYTES = {".txt": 9, ".vec": 9, ".gz": 3}  # of a number, at least; 4 in other f
 
 @dataclass(kw_only=True)
 class Job:
-    """A command that trains: `check`, `read`, `train`, `save`, on one host or as one of many.
+    """A command that trains: `check`, `read`, `train`, `save`, on one host or as one of many."""
 
-    Parameters
-    ----------
-    output : Path, optional
-        Where vectors are saved; without it, only the vocabulary is.
-    format : Format, optional
-        In place of the one that the ending of `output` says.
-    training : bool
-        Whether the training vectors t are saved too.
-    report, vocabulary : Path, optional
-        Where the figures of the run, and words and counts, are written.
-    force : bool
-        Whether outputs replace what holds something else, too.
-    quiet, verbose, progress : bool
-        Whether nothing is shown; whether all figures of rounds are; whether progress is.
-    """
-
-    output: Path | None
-    format: Format | None = None
-    training: bool = False
-    report: Path | None = None
-    vocabulary: Path | None = None
-    force: bool = False
+    output: Path | None  # of the vectors; without it, only the vocabulary is saved
+    format: Format | None = None  # in place of the one that the ending of `output` says
+    training: bool = False  # whether the training vectors t are saved too
+    report: Path | None = None  # where the figures of the run are written
+    vocabulary: Path | None = None  # and words and counts
+    force: bool = False  # whether outputs replace what holds something else, too
     quiet: bool = False
-    verbose: bool = False
+    verbose: bool = False  # whether all figures of rounds are shown
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -211,8 +182,9 @@ class Job:
                 model.check()
                 if self.output and model.features is not None and self.format is FASTTEXT:
                     raise no_features(self.output)
-                if self.output and model.parts is not None:
-                    self._say_what_is_lost(self.output, model.parts)
+                holds_parts = self.output and (self.format or format_of(self.output)).training
+                if self.output and model.parts is not None and not holds_parts:
+                    self.display.say(lost_parts(model.parts, self.output))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)
@@ -257,7 +229,9 @@ class Job:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
                 model.report_.write(self.report, force=self.force)
-        say_summary(self.display, model, self.output, self.what, of=self.of(model), verbose=self.verbose)
+        if not isinstance(self.display, Quiet):  # neighbours take some milliseconds
+            for line in _summary(model, self.output, self.what, self.of(model), self.verbose):
+                self.display.say(line)
         if model.report_.interrupted:
             raise typer.Exit(INTERRUPTED)
 
@@ -308,13 +282,10 @@ class Job:
                 yield
         except KeyboardInterrupt:
             if not hasattr(model, "vectors_"):
-                self._stop(_without_vectors(model))
-
-    def _say_what_is_lost(self, output: Path, parts: Subwords | Features) -> None:
-        """Say that a format holds no parts, before the training that learns them."""
-        if (self.format or format_of(output)).training:
-            return
-        self.display.say(lost_parts(parts, output))
+                trained = hasattr(model, "report_") and "train" in model.report_.seconds  # it takes two in training
+                kept = f"; --resume {model.checkpoint} goes on from the last checkpoint, if there is one"
+                twice = f"stopped twice: no vectors were written{kept if model.checkpoint else ''}"
+                self._stop(twice if trained else "stopped before training began: nothing was written")
 
     def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
         """Return how many vectors each output will have."""
@@ -363,14 +334,6 @@ class Job:
         if self.hosts.size > 1:
             engines.abort()
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _without_vectors(model: Estimator) -> str:
-    """Describe a run that Ctrl-C ended before there were vectors: in training it takes two."""
-    if not hasattr(model, "report_") or "train" not in model.report_.seconds:
-        return "stopped before training began: nothing was written"
-    kept = f"; --resume {model.checkpoint} goes on from the last checkpoint, if there is one"
-    return f"stopped twice: no vectors were written{kept if model.checkpoint else ''}"
 
 
 def _files(given: object) -> list[str]:

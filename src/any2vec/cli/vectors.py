@@ -60,7 +60,8 @@ def similar(
         console.print(neighbours(answers))
         if not words:
             return
-    unknown, prompts = False, not words and _is_terminal()
+    unknown = False
+    prompts = not words and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     for word in words or (_words_at_a_prompt() if prompts else _words_of_standard_input()):
         try:
             answers = loaded.most_similar(word, topn=topn)
@@ -90,10 +91,6 @@ def analogy(
     console = Console()
     console.print(Text(escaped(f"{a} : {b} = {c} : ?"), style="bold"), soft_wrap=True)
     console.print(neighbours(answers))
-
-
-def _is_terminal() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _words_at_a_prompt() -> Iterator[str]:
@@ -157,17 +154,11 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
     zeros = int(np.count_nonzero(norms == 0))
     of_zeros = f"; {zeros:,} are zero" if zeros else ""
     facts = [
-        (
-            "format",
-            f"{formats.get(kind, 'text, as of word2vec or GloVe')}, {size(taken)}",
-        ),
+        ("format", f"{formats.get(kind, 'text, as of word2vec or GloVe')}, {size(taken)}"),
         ("vectors", f"{len(vectors):,} of {vectors.dim} dimensions, all finite"),
         ("norms", f"{norms.min():.3f} to {norms.max():.3f}, mean {norms.mean(dtype=float):.3f}{of_zeros}"),
         ("counts", f"{counts.sum():,} in all, from {counts.min():,} to {counts.max():,}" if counts.any() else "none"),
-        (
-            "training",
-            "none" if vectors.t is None else f"vectors t of the loss {vectors.loss}, for --from",
-        ),
+        ("training", "none" if vectors.t is None else f"vectors t of the loss {vectors.loss}, for --from"),
     ]
     if (parts := vectors.parts) is not None:
         of = f"n-grams of {parts.settings} characters in {parts.settings.buckets:,} buckets"

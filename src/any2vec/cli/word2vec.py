@@ -204,19 +204,17 @@ def word2vec(
 @contextmanager
 def _named_as_flags() -> Iterator[None]:
     """Name parameters as word2vec's flags in errors of the block."""
+
+    def as_flag(name: str, value: str | None) -> str | None:
+        if name == "force":
+            return "-force 1"
+        return f"-{NAMES[name]}" + (f" {value}" if value else "") if name in NAMES else None
+
     try:
         yield
     except Any2VecError as error:
-        error.args = (respelled(str(error), _as_flag),)
+        error.args = (respelled(str(error), as_flag),)
         raise
-
-
-def _as_flag(name: str, value: str | None) -> str | None:
-    if name == "force":
-        return "-force 1"
-    if name not in NAMES:
-        return None
-    return f"-{NAMES[name]}" + (f" {value}" if value else "")
 
 
 def _run(flags: dict[str, Any], negative_given: bool) -> None:

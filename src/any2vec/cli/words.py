@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from any2vec.cli import options
 from any2vec.cli import options as shared
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cli.vectors import neighbours
@@ -71,16 +70,11 @@ def words(
     model = Word2Vec(**options, cache="auto" if cache else None, verbose=job.display)
     job.check(model, [*corpus, *(str(path) for path in (options["vocabulary"], questions, pairs) if path)])
     with together(job.hosts):
-        model.callbacks = _checkers(questions, pairs)
+        analogies: list[Callback] = [AnalogyChecker(questions)] if questions else []
+        model.callbacks = analogies + ([SimilarityChecker(pairs)] if pairs else [])
     text = job.read(model, corpus)
     job.train(model, text)
     job.save(model)
-
-
-def _checkers(questions: Path | None, pairs: Path | None) -> list[Callback]:
-    """Return what judges the vectors after each epoch."""
-    analogies: list[Callback] = [AnalogyChecker(questions)] if questions else []
-    return analogies + ([SimilarityChecker(pairs)] if pairs else [])
 
 
 _WORDS = ("war", "economy", "children", "soviet", "congress")
@@ -91,7 +85,7 @@ def demo(
         Path | None,
         typer.Option("--output", "-o", metavar="VECTORS", help="Save the vectors too.", show_default=False),
     ] = None,
-    force: options.Force = False,
+    force: shared.Force = False,
 ) -> None:
     """Train on speeches of US presidents, and show neighbours."""
     if output:

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.machine import usable_cores
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.graph.build import HEADER
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.memory import check_finite
@@ -191,12 +192,8 @@ def _score(
     threads: int,
 ) -> list[list[_Figures]]:
     """Train on the first part of each order of the vertices, test on the rest; return figures by ratio and order."""
-    try:
-        import sklearn.linear_model  # noqa: F401
-        from joblib import Parallel, delayed
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        raise missing_extra("scikit-learn", "graphs") from None
+    library("sklearn.linear_model", "graphs", "scikit-learn")
+    joblib = library("joblib", "graphs", "scikit-learn")
 
     def split(ratio: float, order: NDArray[np.intp]) -> _Figures:
         seen, tested = np.split(order, [int(ratio * len(order))])
@@ -207,7 +204,7 @@ def _score(
     beside = max(1, min(threads, len(ratios) * len(orders), _TASK_BYTES // (3 * 8 * number * (dim + 1))))
     tasks = [(ratio, order) for ratio in sorted(ratios, reverse=True) for order in orders]  # long ones first
     with threadpool_limits(max(1, threads // beside)):
-        found = Parallel(beside, require="sharedmem")(delayed(split)(*task) for task in tasks)
+        found = joblib.Parallel(beside, require="sharedmem")(joblib.delayed(split)(*task) for task in tasks)
     by_ratio = {ratio: found[i : i + len(orders)] for i, (ratio, _) in enumerate(tasks) if i % len(orders) == 0}
     return [by_ratio[ratio] for ratio in ratios]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.evaluate.linksplit import Link
 from any2vec.graph.graph import Graph
 from any2vec.graph.names import VertexIds
@@ -117,10 +117,7 @@ def compare_operators(
     for operator in operators:
         if operator not in OPERATORS:
             raise Any2VecError(f"operator: {shown(operator)} is unknown; known are {', '.join(OPERATORS)}")
-    try:
-        import sklearn.metrics  # noqa: F401
-    except ImportError:
-        raise missing_extra("scikit-learn", "graphs") from None
+    library("sklearn.metrics", "graphs", "scikit-learn")
     links, others = _ids(vectors, positives, "positives"), _ids(vectors, negatives, "negatives")
     check_finite(vectors.words, vectors.matrix)
     return [_evaluate(vectors, links, others, operator, seed) for operator in operators]

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -85,7 +85,8 @@ class LinkSplit:
                 raise Any2VecError(f"{folder}: {reason}, so text files cannot hold it; use split_links from Python")
         with replacing(folder, folder=True) as part:
             for name, lines in zip(PARTS, (self._train_lines(), self.positives, self.negatives), strict=True):
-                _write(part / name, lines)
+                with (part / name).open("w", encoding="utf-8", newline="\n") as file:
+                    file.writelines("\t".join(link) + "\n" for link in lines)
 
     def _train_lines(self) -> Iterator[tuple[str, ...]]:
         names, weights = list(self.train.names), self.train.weights
@@ -170,7 +171,10 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
     hidden = np.sort(random.choice(free, min(max(1, round(share * len(links))), len(free)), replace=False))
     kinds = graph.kinds or Kinds(("vertex",), np.zeros(number, np.uint8))
     hidden, absent = _absent_of_kinds(links, hidden, kinds, random)
-    train, found = _without(graph, np.isin(entries, hidden)), (_pairs(hidden, number), _pairs(absent, number))
+    kept, found = ~np.isin(entries, hidden), (_pairs(hidden, number), _pairs(absent, number))
+    weights = None if graph.weights is None else graph.weights[kept]
+    starts = np.concatenate([[0], np.cumsum(kept)])[graph.indptr]
+    train = Graph(starts, graph.indices[kept], weights, graph.names, graph.directed, graph.kinds)
     if graph.directed:
         found = _in_directions(*found, heads * number + tails, kinds, random)
     hidden, absent = (pairs[np.lexsort(pairs.T[::-1])] for pairs in found)
@@ -195,11 +199,6 @@ def _in_directions(
         return np.concatenate([pairs[there], pairs[back][:, ::-1]])
 
     return directed(hidden, *ways), directed(absent, *(way[like] for way in ways))
-
-
-def _write(path: Path, links: Iterable[tuple[str, ...]]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines("\t".join(link) + "\n" for link in links)
 
 
 def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np.bool_]:
@@ -285,13 +284,6 @@ def _across(links: Keys, wanted: int, sides: list[NDArray[np.int64]], number: in
         keys = keys_of(sides[0][:, None], sides[1]).ravel()
         return random.choice(keys[~np.isin(keys, links)], wanted, replace=False)
     return _drawn(lambda count: keys_of(*(random.choice(side, count) for side in sides)), links, wanted)
-
-
-def _without(graph: Graph, removed: NDArray[np.bool_]) -> Graph:
-    """Remove CSR entries."""
-    before = np.concatenate([[0], np.cumsum(~removed)])
-    weights = None if graph.weights is None else graph.weights[~removed]
-    return Graph(before[graph.indptr], graph.indices[~removed], weights, graph.names, graph.directed, graph.kinds)
 
 
 def _pairs(keys: Keys, number: int) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from any2vec.options import as_path, typed
 from any2vec.report.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
 from any2vec.vectors.files.formats import NATIVE, refuse_foreign, save
-from any2vec.vectors.files.hub import Upload, fetched, without_files
+from any2vec.vectors.files.hub import fetched, upload, without_files
 from any2vec.vectors.files.native import MODEL, load_documents, load_with_model, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
@@ -183,13 +183,14 @@ class Savable:
         """
         if not hasattr(self, "vectors_"):
             raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
-        upload = Upload(repo, private, token, revision, message, license, language)
         public, usual = copy.copy(self), type(self)()
         given = {declared.name: getattr(self, declared.name) for declared in fields(cast("Any", self))}
         own = {name: getattr(usual, name) for name in given.keys() - without_files(given).keys()}
         report = replace(self.report_, options=without_files(self.report_.options))
         vars(public).update(own, report_=report)
-        return upload.send(self.vectors_, public.save, type(self).__name__, report)
+        how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
+        about = {"license": license, "language": language}
+        return upload(self.vectors_, repo, public.save, type(self).__name__, report, **how, about=about)
 
     @classmethod
     def from_pretrained(

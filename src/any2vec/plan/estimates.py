@@ -14,7 +14,8 @@ from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, Walking
-from any2vec.sync.combiners import Combiner, combiner_of
+from any2vec.sync.columns import ColumnLayout
+from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import wire_of
@@ -120,7 +121,7 @@ class Estimator:
         if hosts == 1:
             yield self.alone
             return
-        rounds = _Rounds.of(self.text, self.options, self.operator, self._combiner, hosts, even=self.even)
+        rounds = _Rounds.of(self, hosts)
         for name, scheme in SCHEMES.items():
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
             if refused or (scheme.pools and not self.operator.draws_negatives):
@@ -132,7 +133,7 @@ class Estimator:
         """One host, which sends nothing."""
         text, dim = self.text, self.options.dim
         rows = formulas.rows(text, self.operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
-        memory = formulas.memory("rep-opt", rows, text, self.operator, 1, dim)
+        memory = formulas.memory("rep-opt", text, self.operator, dim, rows.owned)
         touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
         return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds)
@@ -141,10 +142,6 @@ class Estimator:
     def operator(self) -> Operator:
         """The operator; if words have parts, it knows their rows."""
         return self.text.operator(self.options)
-
-    @property
-    def _combiner(self) -> Combiner:
-        return combiner_of(self.options.combine)
 
     @property
     def _words(self) -> float:
@@ -159,33 +156,31 @@ class Estimator:
     def _by_rows(self, scheme: str, rounds: "_Rounds") -> Estimate:
         """Add up rounds; a host inspects the next one, and prepares to combine, while it sends."""
         hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
-        row = 4 * padded_width(dim)
-        wire = wire_of(self.options.wire).row_bytes(dim)
-        sent, of_first, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
+        combiner, row = combiner_of(self.options.combine), 4 * padded_width(dim)
+        sent, of_first, calls = formulas.moments(combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
-        due = formulas.balances(self._combiner, rounds.count, hosts)
+        due = formulas.balances(combiner, rounds.count, hosts)
         rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / rounds.count, 0.0
         seconds[2] = due * speeds.balanced
         seconds[3] = seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
-            traffic = formulas.traffic(scheme, rows, wire, rebalanced)
+            traffic = formulas.traffic(scheme, rows, dim, self.options.wire, rebalanced)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row
-            copied = formulas.rows_copied(scheme, rows) * row / speeds.copied
+            copied = traffic.copied * row / speeds.copied
             looked = sum(min(float(one.sum()), SEEN / hosts) for one in (rows.e, rows.t))
             preparing = speeds.prepared + looked * speeds.row_prepared
             combining = (merged + copied) / cluster.cores + preparing
-            phases = (traffic.inspect, traffic.reduce, traffic.broadcast)
-            inspect, reduce, broadcast = (formulas.seconds_sent(one, cluster) for one in phases)
+            inspect, reduce, broadcast = (formulas.seconds_sent(one, cluster) for one in traffic.phases)
             meanwhile = min(reduce, inspection + preparing)
             sending, hidden = inspect + reduce + broadcast - meanwhile, hidden + times * meanwhile
             seconds += times * np.array([inspection, words / self._speed, combining, sending])
             touched += times * np.array([rows.e.sum(), (rows.pooled_t if scheme == "server" else rows.t).sum()])
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
-            needs = formulas.memory(scheme, rows, self.text, self.operator, hosts, dim, self.options.wire)
-            memory = max(memory, needs)
+            how = rows.owned, traffic.buffers, self.options.wire
+            memory = max(memory, formulas.memory(scheme, self.text, self.operator, dim, *how))
         found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
         taken = dict(zip(PHASES, seconds.tolist(), strict=True))
         latency = formulas.seconds_waited(calls, cluster)
@@ -200,12 +195,11 @@ class Estimator:
         batches = words * found.windows / (options.centres(hosts) * hosts)
         sentences = options.epochs * text.sentences
         traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)
-        sending = sum(
-            formulas.seconds_sent(one, self.cluster) for one in (traffic.inspect, traffic.reduce, traffic.broadcast)
-        )
-        computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
-        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
-        memory = formulas.memory("columns", _NONE, text, self.operator, hosts, dim)
+        share = ColumnLayout(dim, hosts).width / padded_width(dim)  # both are padded, columns to 16 in a block
+        computation = share * words / self.speeds.words + words / self.speeds.inspected
+        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation}
+        seconds["communication"] = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
+        memory = formulas.memory("columns", text, self.operator, dim, np.zeros(hosts))
         latency = formulas.seconds_waited(traffic.calls, self.cluster)
         return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, latency)
 
@@ -222,7 +216,9 @@ class Estimator:
         hidden: float = 0.0,
     ) -> Estimate:
         seconds = seconds | {"communication": seconds["communication"] + latency}
-        walking = self._walking(hosts)
+        text, graph = self.text, self.text.graph
+        sizes = Sizes(text.words, text.sentences, self.options.epochs)
+        walking = None if graph is None else graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
         training = memory + walking.held if walking else memory
         memory = max(walking.reading, walking.memory, training) if walking else memory
         fits, price = memory <= self.cluster.memory, self.cluster.price
@@ -230,14 +226,6 @@ class Estimator:
         one = Estimate(*given, 1.0, None)
         cost = None if price is None else price * hosts * one.total / 3600
         return replace(one, speed_up=1.0 if hosts == 1 else self.alone.total / one.total, cost=cost)
-
-    def _walking(self, hosts: int) -> Walking | None:
-        """Return what the walks of a graph take, which no scheme changes."""
-        text, graph = self.text, self.text.graph
-        if graph is None:
-            return None
-        sizes = Sizes(text.words, text.sentences, self.options.epochs)
-        return graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
 
 
 @dataclass(frozen=True)
@@ -250,18 +238,18 @@ class _Rounds:
     known: formulas.Rows
 
     @classmethod
-    def of(
-        cls, text: Text, options: Options, operator: Operator, combiner: Combiner, hosts: int, *, even: bool
-    ) -> "_Rounds":
+    def of(cls, run: Estimator, hosts: int) -> "_Rounds":
+        text, options, operator = run.text, run.options, run.operator
         kept = text.counts * text.keep(options.sample)
         met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
         visits = float(met) / formulas.number_of_rows(text, operator)
-        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=combiner.long_rounds)
+        long = combiner_of(options.combine).long_rounds
+        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
         first, usual = round_shares(rounds, hosts)
         shares = [(share, 1) for share in first.tolist()]
         shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
         lengths, times = round_lengths(rounds, hosts, options.epochs)
-        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if even else times)
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if run.even else times)
         return cls(hosts, shares, lengths, rows)
 
     @property
@@ -270,6 +258,3 @@ class _Rounds:
 
     def rows(self, share: float) -> formulas.Rows:
         return self.known.at(self.lengths, share)
-
-
-_NONE = formulas.Rows(*(np.zeros(1) for _ in range(8)))

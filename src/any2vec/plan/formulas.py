@@ -5,7 +5,8 @@ that hosts touch as many rows of each owner (`sync.channel`). All hosts take lik
 is expected of each, and arrays are by owner: ``x[j]`` is what a host does with the rows that host j owns.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from any2vec.samples.negatives import probabilities
 from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
 from any2vec.sync.channel import Partition
-from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
@@ -36,11 +36,9 @@ __all__ = [
     "number_of_rows",
     "reach",
     "rows",
-    "rows_copied",
     "samples",
     "seconds_sent",
     "seconds_waited",
-    "share_of_columns",
     "traffic",
     "traffic_of_columns",
 ]
@@ -50,8 +48,7 @@ _GROWN = 1.25  # buffers that grow get a quarter more
 _TINY = 1e-300
 
 
-@dataclass(frozen=True)
-class Samples:
+class Samples(NamedTuple):
     """Per position of W, in the mean: windows, their context words, negatives drawn, scores; and what is kept."""
 
     windows: float
@@ -108,44 +105,24 @@ def reach(window: int, narrowest: int, share: float, length: float) -> float:
     return positions * max(1 - positions / (2 * length), 0.5)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows by owner, each of shape (H,) or (L, H).
+class Rows(NamedTuple):
+    """Rows by owner, each of shape (H,) or (L, H); of words with parts, e has rows of words and parts, t of words."""
 
-    If words have parts, rows of e are those of words and parts, and rows of t those of words. Row i of both has the
-    same owner.
-
-    Attributes
-    ----------
-    owned : float64 array
-        All rows that an owner has of a matrix.
-    e, t : float64 array
-        That a host touches in a round.
-    either : float64 array
-        Numbers of rows of which it touches that of e or that of t.
-    any_e, any_t : float64 array
-        That one host or more touch.
-    pooled : float64 array
-        Rows of t that the scheme `server` holds: those of the round's words and of its pool.
-    pooled_t : float64 array
-        Those of them that it touches.
-    """
-
-    owned: NDArray[np.float64]
-    e: NDArray[np.float64]
+    owned: NDArray[np.float64]  # all rows that an owner has of a matrix; row i of e and of t has the same owner
+    e: NDArray[np.float64]  # that a host touches in a round
     t: NDArray[np.float64]
-    either: NDArray[np.float64]
-    any_e: NDArray[np.float64]
+    either: NDArray[np.float64]  # numbers of rows of which it touches that of e or that of t
+    any_e: NDArray[np.float64]  # that one host or more touch
     any_t: NDArray[np.float64]
-    pooled: NDArray[np.float64]
-    pooled_t: NDArray[np.float64]
+    pooled: NDArray[np.float64]  # of t, that the scheme `server` holds: of the round's words and of its pool
+    pooled_t: NDArray[np.float64]  # those of them that it touches
 
     def at(self, lengths: NDArray[np.float64], length: float) -> "Rows":
         """Interpolate between rounds of some lengths, rising: logarithms of rows by those of lengths."""
         known, wanted = np.log(lengths), np.log(length)
         k = int(np.clip(np.searchsorted(known, wanted), 1, len(known) - 1)) if len(known) > 1 else 0
         by = (wanted - known[k - 1]) / (known[k] - known[k - 1]) if k else 0.0
-        logs = [np.log(np.maximum(one, _TINY)) for one in astuple(self)]
+        logs = [np.log(np.maximum(one, _TINY)) for one in self]
         return Rows(*(np.exp(one[k - 1] + by * (one[k] - one[k - 1]) if k else one[0]) for one in logs))
 
 
@@ -218,15 +195,19 @@ def _by_owner(
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of a round between a host and each owner, its own included: to masters, two phases, and from them.
+    """What a host sends and holds in a round; `calls` of all hosts are waited for one after the other."""
 
-    `calls` of all hosts are waited for one after the other.
-    """
-
-    inspect: NDArray[np.float64]
+    inspect: NDArray[np.float64]  # bytes between it and each owner, its own included: to masters
     reduce: NDArray[np.float64]
-    broadcast: NDArray[np.float64]
+    broadcast: NDArray[np.float64]  # and from them
     calls: float
+    copied: float = 0.0  # rows that the host copies which copies most: to send them, or from where they came
+    buffers: NDArray[np.float64] | float = 0.0  # bytes
+
+    @property
+    def phases(self) -> tuple[NDArray[np.float64], ...]:
+        """All three."""
+        return self.inspect, self.reduce, self.broadcast
 
     @property
     def sent(self) -> float:
@@ -234,14 +215,15 @@ class Traffic:
         return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
 
 
-def traffic(scheme: str, rows: Rows, wire: int, rebalanced: float = 0.0) -> Traffic:
-    """Return what a round of a scheme of rows sends; a row has `wire` bytes.
+def traffic(scheme: str, rows: Rows, dim: int, format_: str | None, rebalanced: float = 0.0) -> Traffic:
+    """Return what a round of a scheme of rows sends, copies and holds.
 
-    - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
+    - rep-naive: all rows, with an int32 of updates, to masters; all rows from them. They are sent from where they lie.
     - rep-opt: to masters, the rows touched, with ids and updates; from them, the rows that any host touched, with ids.
       All rows are sent if these are more than 0.9 of them. If rows are rounded, masters send all rows in rounds that
-      are `rebalanced`: in that share of the rounds, at most.
-    - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro.
+      are `rebalanced`: in that share of the rounds, at most. What is sent is gathered, what comes is put into place.
+    - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro, gathered by
+      masters.
     - pull-opt: the same for rows of e and of t apart.
     - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.
 
@@ -250,27 +232,35 @@ def traffic(scheme: str, rows: Rows, wire: int, rebalanced: float = 0.0) -> Traf
     A round takes two calls of all hosts for its sums. Ids of a matrix take two, lengths and content, and updates of
     PullModel one more. To reduce takes one call, as both matrices are on their way at the same time. RepModel
     broadcasts them one after the other, PullModel together, `server` twice.
+
+    PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
+    that it sends back, lie in buffers: H x[j] each. RepModel has such buffers for the rows it receives, those that it
+    sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
-    nothing, both, owned = np.zeros_like(rows.e), 2.0, rows.owned
+    nothing, owned, hosts = np.zeros_like(rows.e), rows.owned, len(rows.e)
+    wire, row = wire_of(format_).row_bytes(dim), 4 * padded_width(dim)
     if scheme == "rep-naive":
-        return Traffic(nothing, both * owned * (wire + _COUNT), both * owned * wire, 2 + 1 + 2)
+        buffers = 2 * _GROWN * wire * hosts * owned
+        return Traffic(nothing, 2 * owned * (wire + _COUNT), 2 * owned * wire, 2 + 1 + 2, 0.0, buffers)
     if scheme == "rep-opt":
-        to, back = nothing.copy(), nothing.copy()
-        for touched, of_any in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
-            whole = touched.sum() > NEARLY * owned.sum()
-            mine = owned if whole else touched
-            changed = owned if whole else np.where(of_any > NEARLY * owned, owned, of_any)
-            to += _ids(mine, owned) + mine * (wire + _COUNT)
-            back += (1 - rebalanced) * (_ids(changed, owned) + changed * wire) + rebalanced * owned * wire
-        return Traffic(nothing, to, back, 2 + 4 + 1 + 6)
-    if scheme == "pull-base":
-        values = both * rows.either * wire
-        return Traffic(_ids(rows.either, owned) + both * rows.either * _COUNT, values, values, 2 + 2 + 2 + 1 + 1)
-    t = rows.pooled if scheme == "server" else rows.t
-    inspect, held = _ids(rows.e, owned) + _ids(t, owned) + (rows.e + t) * _COUNT, rows.e + t
-    if scheme == "server":
-        return Traffic(inspect, held * (wire + _ID), 2 * held * (wire + _ID), 2 + 4 + 2 + 1 + 2)
-    return Traffic(inspect, held * wire, held * wire, 2 + 4 + 2 + 1 + 1)
+        to, back, touched, of_any = nothing.copy(), nothing.copy(), rows.e + rows.t, rows.any_e + rows.any_t
+        for mine, changed in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
+            whole = mine.sum() > NEARLY * owned.sum()
+            sent = owned if whole else mine
+            came = owned if whole else np.where(changed > NEARLY * owned, owned, changed)
+            to += _ids(sent, owned) + sent * (wire + _COUNT)
+            back += (1 - rebalanced) * (_ids(came, owned) + came * wire) + rebalanced * owned * wire
+        copied = float((touched + of_any).sum() + of_any.max())
+        received = touched.sum() + max(rows.any_e.sum(), rows.any_t.sum())
+        return Traffic(nothing, to, back, 2 + 4 + 1 + 6, copied, _GROWN * wire * (hosts * touched + received))
+    as_one, again = scheme == "pull-base", scheme == "server"
+    e, t = (rows.either, rows.either) if as_one else (rows.e, rows.pooled if again else rows.t)
+    inspect = _ids(e, owned) + (0 if as_one else _ids(t, owned)) + (e + t) * _COUNT
+    values = (e + t) * (wire + _ID * again)
+    rounded = wire * float((e + t).sum()) if wire < row else 0.0
+    buffers = _GROWN * (2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * (e + t) + rounded)
+    calls = 2 + (2 if as_one else 4) + 2 + 1 + (1 + again)
+    return Traffic(inspect, values, (1 + again) * values, calls, hosts * float((e + (1 + again) * t).max()), buffers)
 
 
 def _ids(named: NDArray[np.float64], owned: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -315,58 +305,29 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
 
 
 def memory(
-    scheme: str, rows: Rows, text: Text, operator: Operator, hosts: int, dim: int, format_: str | None = None
+    scheme: str,
+    text: Text,
+    operator: Operator,
+    dim: int,
+    owned: NDArray[np.float64],
+    buffers: NDArray[np.float64] | float = 0.0,
+    format_: str | None = None,
 ) -> float:
-    """Return the bytes that a host needs in the longest round, the one that needs most; of a graph, walks besides.
+    """Return the bytes that the host needs which needs most; of a graph, walks besides.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
     have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
     hosts, schemes of rows have two numbers more for each row, and two for inspection. If words have parts, there are
     lists of rows, and a weight of each row.
-
-    PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
-    that it sends back, lie in buffers: H x[j] each. RepModel has such buffers for the rows it receives, those that it
-    sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
-    number, row, large = number_of_rows(text, operator), 4 * padded_width(dim), SCHEMES[scheme]
-    wire = wire_of(format_).row_bytes(dim)
-    own = [float(large.memory(round(number), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
+    number, large, hosts = number_of_rows(text, operator), SCHEMES[scheme], len(owned)
+    own = [float(large.memory(round(number), dim, hosts, format_, round(rows))) for rows in owned.tolist()]
     found = np.array(own) + PROGRAM + 80 * text.vertices
     if operator.rows is not None:
         found += operator.rows.nbytes + 8 * number
-    if hosts == 1 or large.by_columns:
-        return float(found.max())
-    found += (16 if large.inspects else 8) * number
-    if scheme == "rep-naive":
-        return float((found + 2 * _GROWN * wire * hosts * rows.owned).max())
-    if scheme == "rep-opt":
-        sent, back = (rows.e + rows.t).sum(), max(rows.any_e.sum(), rows.any_t.sum())
-        return float((found + _GROWN * wire * (hosts * (rows.e + rows.t) + sent + back)).max())
-    e, t = (rows.either,) * 2 if scheme == "pull-base" else (rows.e, rows.pooled if scheme == "server" else rows.t)
-    rounded = wire * float((e + t).sum()) if wire < row else 0.0
-    held = 2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * (e + t) + rounded
-    return float((found + _GROWN * held).max())
-
-
-def rows_copied(scheme: str, rows: Rows) -> float:
-    """Return the rows that a host copies in a round, the one that copies most: to send them, or from where they came.
-
-    PullModel gathers what each host wants of its masters. RepModel-Opt gathers what it sends to masters, and what they
-    changed, and puts what comes back into place. RepModel-Naive sends all from where it lies.
-    """
-    hosts = len(rows.e)
-    if scheme == "rep-naive":
-        return 0.0
-    if scheme == "rep-opt":
-        return float((rows.e + rows.t + rows.any_e + rows.any_t).sum() + (rows.any_e + rows.any_t).max())
-    if scheme == "pull-base":
-        return 2 * hosts * float(rows.either.max())
-    return hosts * float((rows.e + (2 * rows.pooled if scheme == "server" else rows.t)).max())
-
-
-def share_of_columns(dim: int, hosts: int) -> float:
-    """Return the share of a row's numbers that a host has by columns; they are padded, to 16 in a block."""
-    return ColumnLayout(dim, hosts).width / padded_width(dim)
+    if hosts > 1 and not large.by_columns:
+        found = found + (16 if large.inspects else 8) * number + buffers
+    return float(found.max())
 
 
 def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:

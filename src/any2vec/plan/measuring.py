@@ -55,20 +55,13 @@ class _Counting(Counted):
         super().__init__(alone())
         self.rounds = 0
 
-    def ialltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> Request:
+    def ialltoallv(self, send: NDArray[Any], send_counts: NDArray[np.int64], *others: Any, **more: Any) -> Request:
         """Send to this host itself."""
         if send.dtype == np.uint32:
             self.sent += int(send_counts.sum()) * send[:1].nbytes
         else:
             self.rounds += 1
-        return super().ialltoallv(send, send_counts, receive, counts, starts)
+        return super().ialltoallv(send, send_counts, *others, **more)
 
 
 def measure_walks(graph: WalkedGraph) -> WalkSpeeds:
@@ -79,8 +72,13 @@ def measure_walks(graph: WalkedGraph) -> WalkSpeeds:
     out, lengths = np.empty((many, length), np.int32), np.empty(many, np.int32)
     here = min(many, walker.per_pass)
 
-    _walk(walker, min(here, _FEW), out, lengths)
-    took = _seconds(lambda: _walk(walker, here, out, lengths))
+    def walk(last: int) -> None:
+        for low in range(0, last, _BLOCK):
+            high = min(low + _BLOCK, last)
+            walker.walk(0, low, high, out[low:high], lengths[low:high])
+
+    walk(min(here, _FEW))
+    took = _seconds(lambda: walk(here))
     speed = int(lengths[:here].sum()) / took
     if graph.place == "whole":
         return WalkSpeeds(speed, speed, 0.0, 0.0)
@@ -93,17 +91,14 @@ def measure_walks(graph: WalkedGraph) -> WalkSpeeds:
     return WalkSpeeds(speed, positions / took, host.sent / positions, float(host.rounds))
 
 
-def _walk(walker: Walker, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
-    """Walk the first walks of a pass, some at a time."""
-    for low in range(0, last, _BLOCK):
-        high = min(low + _BLOCK, last)
-        walker.walk(0, low, high, out[low:high], lengths[low:high])
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.thread_time()
-    call()
-    return max(time.thread_time() - began, 1e-9)
+def _seconds(call: Callable[[], object], times: int = 1) -> float:
+    """Return the CPU seconds of a call, the shortest of some."""
+    found = []
+    for _ in range(times):
+        began = time.thread_time()
+        call()
+        found.append(time.thread_time() - began)
+    return max(min(found), 1e-9)
 
 
 _FIRST, _MOST = 20_000, 2_000_000  # words trained on: to learn how fast it is; then for some time
@@ -117,36 +112,17 @@ _LENGTH = 20  # words of a sentence of a text that was not read
 
 @dataclass(frozen=True)
 class Speeds:
-    """What one thread does on this machine with the options of the plan.
+    """What one thread does on this machine with the options of the plan."""
 
-    Attributes
-    ----------
-    words : float
-        Words of the vocabulary trained on in a second, those that subsampling leaves out included.
-    inspected : float
-        Words inspected in a second.
-    part, row : float
-        Seconds to merge a row of one host, and for a row however many hosts changed it.
-    prepared, row_prepared : float
-        Seconds in which a combiner prepares for a round, and more for each row that it looks at; it looks at up to
-        4,096 rows of each matrix, of all hosts together.
-    balanced : float
-        Seconds of a correction of the balance of e and t.
-    copied : float
-        Bytes copied in a second, row by row.
-    walks : WalkSpeeds, optional
-        Of walks on a graph.
-    """
-
-    words: float
-    inspected: float
-    part: float
-    row: float
-    prepared: float
-    row_prepared: float
-    balanced: float
-    copied: float
-    walks: WalkSpeeds | None = None
+    words: float  # of the vocabulary trained on in a second, those that subsampling leaves out included
+    inspected: float  # words in a second
+    part: float  # seconds to merge a row of one host
+    row: float  # and for a row however many hosts changed it
+    prepared: float  # seconds in which a combiner prepares for a round
+    row_prepared: float  # and for each row that it looks at: up to 4,096 of each matrix, of all hosts together
+    balanced: float  # seconds of a correction of the balance of e and t
+    copied: float  # bytes in a second, row by row
+    walks: WalkSpeeds | None = None  # on a graph
 
 
 def measure(text: Text, options: Options) -> Speeds:
@@ -157,12 +133,12 @@ def measure(text: Text, options: Options) -> Speeds:
     Any2VecError
         If not even a model of a thousand vertices fits into the memory here.
     """
+    options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
     with threadpool_limits(1, "blas"):
         return _measured(text, options)
 
 
 def _measured(text: Text, options: Options) -> Speeds:
-    options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
     corpus = _sample(text, text.operator(options), options.dim, _MOST)
     first = _trained(corpus, options, _FIRST)
     words = int(min(max(first * _SECONDS, _FIRST), _MOST))
@@ -246,7 +222,7 @@ def _inspected(corpus: Corpus, options: Options, words: int) -> float:
             kernel(ids, bounds, *ends, options.window, operator.sources, draws, found[0], found[1])
 
     run(0)
-    return n / _timed(lambda: run(n))
+    return n / _seconds(lambda: run(n), 3)
 
 
 def _merging(options: Options) -> tuple[float, float, float]:
@@ -262,20 +238,18 @@ def _merging(options: Options) -> tuple[float, float, float]:
             seconds.append(min(merge(context.masters, {"e": changes}, combiner, workers).seconds for _ in range(3)))
         if combiner.keeps_balance:
             balance = Balance(context.masters, context.channel)
-            both = {"e": changes, "t": changes}
-            balanced = _timed(lambda balance=balance, both=both: _balance(balance, both))  # type: ignore[misc]
+            balanced = _balancing(balance, {"e": changes, "t": changes})
     part = max(seconds[1] - seconds[0], 0.0) / (2 * _ROWS)
     return part, max(seconds[0] / _ROWS - 2 * part, 0.0), balanced
 
 
-def _balance(balance: Balance, changes: dict[str, Changes]) -> None:
-    balance.begin(0, changes)
-    balance.end(0)
+def _balancing(balance: Balance, changes: dict[str, Changes]) -> float:
+    return _seconds(lambda: (balance.begin(0, changes), balance.end(0)), 3)  # type: ignore[func-returns-value]
 
 
 def _preparing(options: Options, rows: int) -> float:
     _, combiner, touched = _combining(options, rows)
-    return _timed(lambda: combiner.begin(Round(0, 0.025, 0.2), {"e": touched, "t": touched}))
+    return _seconds(lambda: combiner.begin(Round(0, 0.025, 0.2), {"e": touched, "t": touched}), 3)
 
 
 def _combining(options: Options, rows: int) -> tuple[CombinerContext, Any, Touched]:
@@ -297,14 +271,4 @@ def _copied(dim: int) -> float:
     rows = max(1, (1 << 25) // (4 * padded_width(dim)))
     matrix: NDArray[np.float32] = np.ones((rows, padded_width(dim)), np.float32)
     order, out = np.arange(rows), np.empty_like(matrix)
-    return matrix.nbytes / _timed(lambda: np.take(matrix, order, axis=0, out=out, mode="clip"))
-
-
-def _timed(call: Callable[[], object]) -> float:
-    """Return the CPU seconds of a call, the shortest of three."""
-    found = []
-    for _ in range(3):
-        began = time.thread_time()
-        call()
-        found.append(time.thread_time() - began)
-    return max(min(found), 1e-9)
+    return matrix.nbytes / _seconds(lambda: np.take(matrix, order, axis=0, out=out, mode="clip"), 3)

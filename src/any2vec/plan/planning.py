@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from any2vec.errors import Any2VecError, is_installed, missing_extra
+from any2vec.errors import Any2VecError, is_installed, library, missing_extra
 from any2vec.io.memory import available
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind
@@ -167,13 +167,9 @@ def save_figure(plan: Plan, path: Path, *, force: bool = False) -> None:
 
 def draw(plan: Plan) -> "Figure":
     """Draw the time of each scheme by the number of hosts, and the phases of the fastest that fits."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import LogFormatter
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
+    formatter = library("matplotlib.ticker", "plot").LogFormatter
     unit, name = unit_of(plan.best.total)
-    figure = Figure((10.4, 4.0), layout="constrained")
+    figure: Figure = library("matplotlib.figure", "plot").Figure((10.4, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
     hosts = sorted({one.hosts for one in plan.estimates})
     places = {number: place for place, number in enumerate(hosts)}
@@ -185,8 +181,8 @@ def draw(plan: Plan) -> "Figure":
         tight = [one for one in found if not one.fits]
         left.plot([places[one.hosts] for one in tight], [one.total / unit for one in tight], "kx", markersize=7)
     left.set_yscale("log")
-    left.yaxis.set_major_formatter(LogFormatter())
-    left.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+    left.yaxis.set_major_formatter(formatter())
+    left.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
     left.set_title("Time by scheme" + "; x: memory does not suffice" * any(not one.fits for one in plan.estimates))
     left.legend(frameon=False, fontsize=8)
     fastest = [best for number in hosts if (best := _fastest(plan, number))]

@@ -86,13 +86,7 @@ class Text:
         return replace(cls.of_counts(counts * (words / counts.sum() if words else 1.0)), vocabulary=vocabulary)
 
     def operator(self, options: Options) -> Operator:
-        """Return the operator of a run; if words have parts, it knows their rows.
-
-        Raises
-        ------
-        Any2VecError
-            If words have parts, but they are not known, or none has a feature.
-        """
+        """Return the operator of a run; if words have parts, which must be known, it knows their rows."""
         found = options.operator_class(options)
         if not found.several:
             return found
@@ -213,15 +207,8 @@ def zipf_counts(words: float, vertices: float, least: float) -> tuple[NDArray[np
     least V^2, and all are to sum up to N words: C (ln k + 0.577 + 1 - k / V) = N. That gives k; it is V where the last
     one occurs more often even so.
 
-    Returns
-    -------
-    counts, many : float64 array, shape (G,)
-        The count of a vertex of each group, and its vertices. The most frequent ones are groups of their own.
-
-    Raises
-    ------
-    Any2VecError
-        If so many vertices cannot occur so often.
+    For each group, these are the count of a vertex and the number of vertices; the most frequent are groups of their
+    own.
     """
     if words < 2 * least * vertices:
         raise Any2VecError(

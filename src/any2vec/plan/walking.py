@@ -27,6 +27,7 @@ _CREWS = 2  # of walks: messages of one are under way while the other is stepped
 _COUNTS = 16  # bytes that a host sends another in the first of these calls
 
 # Bytes, measured (benchmarks/README.md); of a vertex, besides its name:
+_NAMES = 9  # where the name begins
 _NUMBERED = 34  # while the whole graph is read: numbers, and how often it is listed
 _MET = 20  # the same of those in a host's part
 _SOUGHT = 24  # while a graph is read whose vertices are no numbers
@@ -41,22 +42,12 @@ _LOOKED_AT, _FEW = 100_000, 100  # names
 
 @dataclass(frozen=True)
 class WalkSpeeds:
-    """What one thread does on this machine with walks on the graph.
+    """What one thread does on this machine with walks on the graph."""
 
-    Attributes
-    ----------
-    whole, parts : float
-        Positions of W a second, on the whole graph, and by questions to hosts that have parts of it.
-    asked : float
-        Bytes of questions and answers for a position, those that stay at home included.
-    rounds : float
-        Rounds of questions for the walks under way at a time (`WALKS`, or all that there are).
-    """
-
-    whole: float
-    parts: float
-    asked: float
-    rounds: float
+    whole: float  # positions of W a second, on the whole graph
+    parts: float  # and by questions to hosts that have parts of it
+    asked: float  # bytes of questions and answers for a position, those that stay at home included
+    rounds: float  # of questions, for the walks under way at a time (`WALKS`, or all that there are)
 
 
 class Sizes(NamedTuple):
@@ -168,22 +159,12 @@ class WalkedGraph:
         some = [names[i] for i in np.linspace(0, len(names) - 1, min(len(names), _LOOKED_AT)).astype(int).tolist()]
         return sum(len(name.encode("utf-8", "surrogateescape")) for name in some) / len(some) * len(names)
 
-    @property
-    def _named(self) -> float:
-        """Bytes of the names of all vertices, and of where each begins."""
-        return self._text + 9 * len(self.graph)
-
     @cached_property
     def _sought(self) -> float:
         """Bytes of a table of names, in which they are looked up while a graph is read, unless they are numbers."""
         names = self.graph.names
         numbers = all(names[i].isdecimal() for i in np.linspace(0, len(names) - 1, _FEW).astype(int).tolist())
         return 0.0 if numbers else self._text + _SOUGHT * len(names)
-
-    @property
-    def _ordering(self) -> float:
-        """Bytes that ordering vertices by visits takes, besides names."""
-        return self._text + _ORDERED * len(self.graph)
 
     def walking(self, hosts: int, sizes: Sizes, cluster: Cluster, speeds: WalkSpeeds | None) -> Walking:
         """Return what it takes; without `speeds`, no bytes and no time."""
@@ -204,16 +185,14 @@ class WalkedGraph:
         graph, vertices, entries = self.graph, len(self.graph), len(self.graph.indices)
         row = 4 + 4 * self.weighted
         rows = row * entries + 8 * (vertices + 1)
-        reading = (row + 4) * graph.edges + rows + self._named + self._sought + _NUMBERED * vertices
-        tables = (
-            float(self.tables(*np.array([[vertices], [entries]], float), parts=False)[0])
-            + rows
-            - (0 if self.weighted else 4 * entries)
-        )
+        named, ordering = self._text + _NAMES * vertices, self._text + _ORDERED * vertices
+        reading = (row + 4) * graph.edges + rows + named + self._sought + _NUMBERED * vertices
+        tables = float(rows - (0 if self.weighted else 4 * entries))
+        tables += float(self.tables(*np.array([[vertices], [entries]], float), parts=False)[0])
         kept, held = self._kept(hosts, sizes, cluster)
         if not kept:
-            held = tables + self._named + 4 * vertices
-        memory = tables + self._named + self._ordering + (held if kept else 0.0)
+            held = tables + named + 4 * vertices
+        memory = tables + named + ordering + (held if kept else 0.0)
         times = 1 if kept else 1 + sizes.epochs
         seconds = times * sizes.positions / hosts / (speeds.whole * cluster.cores) if speeds else 0.0
         return Walking(_WHOLE, 0.0, seconds, PROGRAM + reading, PROGRAM + memory, held)
@@ -240,36 +219,36 @@ class WalkedGraph:
         met = float((1 - (1 - 1 / hosts) ** self._listed).sum())
         row = 4 + 4 * self.weighted
         rows = row * entries + 8 * own
-        reading = float((rows + 8 * own).max()) + self._named + 16 * vertices + _MET * met
-        reading += self._sought * met / vertices
-        reading += min(_BLOCKS, _EDGE * graph.edges / hosts)
+        named, ordering = self._text + _NAMES * vertices, self._text + _ORDERED * vertices
+        reading = float((rows + 8 * own).max()) + named + 16 * vertices + _MET * met
+        reading += self._sought * met / vertices + min(_BLOCKS, _EDGE * graph.edges / hosts)
         tables = self.tables(own, entries, parts=True)
         most, beside = float(tables.max()), float((tables + rows * self.weighted).max())
         kept, held = self._kept(hosts, sizes, cluster)
         held = held if kept else 8 * sizes.walks / hosts
         asking = 16 * vertices + min(_WALKED, 4 * sizes.positions / hosts)
         asking += _ASKING * min(WALKS, sizes.walks / hosts)
-        memory = self._named + max(beside, most + held + max(self._ordering, asking))
-        sent, seconds = self._asking(hosts, sizes, cluster, speeds) if speeds else (0.0, 0.0)
+        memory = named + max(beside, most + held + max(ordering, asking))
+        sent, seconds = _asking(hosts, sizes, cluster, speeds) if speeds else (0.0, 0.0)
         return Walking(_PARTS, sent, seconds, PROGRAM + reading, PROGRAM + memory, held)
 
     @cached_property
     def _listed(self) -> NDArray[np.int64]:
         """How many edges have each vertex, shape (V,)."""
-        graph = self.graph
-        into = np.bincount(graph.indices, minlength=len(graph)) if graph.directed else 0
-        return np.asarray(graph.degrees + into)
+        into = np.bincount(self.graph.indices, minlength=len(self.graph)) if self.graph.directed else 0
+        return np.asarray(self.graph.degrees + into)
 
     def _kept(self, hosts: int, sizes: Sizes, cluster: Cluster) -> tuple[bool, float]:
         """Return whether a host keeps its walks in memory, and their bytes (`walks.corpus`)."""
         room = 4.0 * self.how["length"] * sizes.walks / hosts
         return room < min(MOST_KEPT, cluster.memory / _SHARE), (4 * sizes.positions + 8 * sizes.walks) / hosts
 
-    def _asking(self, hosts: int, sizes: Sizes, cluster: Cluster, speeds: WalkSpeeds) -> tuple[float, float]:
-        """Return the bytes that all hosts send to walk, and the seconds that it takes."""
-        rounds = speeds.rounds * max(1.0, sizes.walks / hosts / WALKS)
-        sent = (1 - 1 / hosts) * speeds.asked * sizes.positions + _COUNTS * hosts * (hosts - 1) * rounds
-        network = seconds_of(sent / hosts, cluster)
-        stepped = sizes.positions / hosts / (speeds.parts * cluster.cores)
-        waited = rounds / _CREWS * _CALLS * 2 * cluster.latency if hosts > 1 else 0.0
-        return sent, max(stepped, network, (stepped + network) / _CREWS + waited)
+
+def _asking(hosts: int, sizes: Sizes, cluster: Cluster, speeds: WalkSpeeds) -> tuple[float, float]:
+    """Return the bytes that all hosts send to walk, and the seconds that it takes."""
+    rounds = speeds.rounds * max(1.0, sizes.walks / hosts / WALKS)
+    sent = (1 - 1 / hosts) * speeds.asked * sizes.positions + _COUNTS * hosts * (hosts - 1) * rounds
+    network = seconds_of(sent / hosts, cluster)
+    stepped = sizes.positions / hosts / (speeds.parts * cluster.cores)
+    waited = rounds / _CREWS * _CALLS * 2 * cluster.latency if hosts > 1 else 0.0
+    return sent, max(stepped, network, (stepped + network) / _CREWS + waited)

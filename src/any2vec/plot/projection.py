@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, UnknownParameterError, counted, missing_extra, shown
+from any2vec.errors import Any2VecError, UnknownParameterError, counted, library, shown
 from any2vec.options import plain_number
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def check_method(method: object, settings: Mapping[str, object]) -> str:
         number = plain_number(value)
         if number is None or abs(number) > _LARGEST:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number up to {_LARGEST:,.0f}")
-    try:
-        import sklearn.decomposition  # noqa: F401
-    except ImportError:
-        raise missing_extra("scikit-learn", "plot") from None
+    library("sklearn.decomposition", "plot", "scikit-learn")
     if method == "umap":
         _umap()
     return method
@@ -94,11 +91,13 @@ def project(
     rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
+    from sklearn.decomposition import PCA
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # on threads that a seed forbids, rows that are all equal
         try:
             if method == "pca":
-                places = _pca(rows, seed)
+                places = PCA(2, random_state=seed).fit_transform(rows)
             elif method == "tsne":
                 places = _tsne(rows, seed, settings)
             else:
@@ -108,12 +107,6 @@ def project(
     if not np.isfinite(places).all():
         raise Any2VecError(f"{NAMES[method]} finds no finite places for these vectors and settings")
     return np.ascontiguousarray(places, np.float32)
-
-
-def _pca(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    from sklearn.decomposition import PCA
-
-    return PCA(2, random_state=seed).fit_transform(rows)
 
 
 def _tsne(rows: NDArray[np.float32], seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -146,13 +139,9 @@ def _umap_of(rows: NDArray[np.float32], near: Near, seed: int, settings: Mapping
 
 
 def _umap() -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it looks for TensorFlow
-            from umap import UMAP
-    except ImportError:
-        raise missing_extra("umap-learn", "plot") from None
-    return UMAP
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for TensorFlow
+        return library("umap", "plot", "umap-learn").UMAP
 
 
 Labels: TypeAlias = "str | os.PathLike[str] | VertexLabels | Mapping[Any, Any]"
@@ -257,18 +246,7 @@ def by_classes(
 NONE = "#9aa0a6"
 """Of words without a group where others have one."""
 
-_FIRST = (
-    "#3b6fd4",
-    "#e8710a",
-    "#2f8f4e",
-    "#c5221f",
-    "#8e44ad",
-    "#00838f",
-    "#b5179e",
-    "#8d6e00",
-    "#5d4037",
-    "#6a994e",
-)
+_FIRST = ["#3b6fd4", "#e8710a", "#2f8f4e", "#c5221f", "#8e44ad", "#00838f", "#b5179e", "#8d6e00", "#5d4037", "#6a994e"]
 _GOLDEN = 0.618034
 
 

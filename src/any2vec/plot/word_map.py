@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
+from any2vec.errors import Any2VecError, is_installed, library, missing_extra, shown
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.shown import PAGE_ENDINGS, is_page
@@ -56,13 +56,8 @@ def check_size(width: object, height: object) -> None:
 def draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
     """Draw points in the colours of groups, and words where they do not overlap, most frequent first."""
     check_size(width, height)
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
-    figure = Figure((width, height), layout="constrained")
-    canvas = FigureCanvasAgg(figure)  # measures texts
+    figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
+    canvas = library("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg(figure)  # measures texts
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_aspect("equal", adjustable="datalim")
@@ -124,12 +119,8 @@ def _points(axes: Any, words: "WordMap") -> list[str]:
 
 def _texts(axes: Any, words: "WordMap", colour: list[str], renderer: Any) -> None:
     if len(words) <= _ADJUSTED:
-        try:
-            from adjustText import adjust_text
-        except ImportError:
-            raise missing_extra("adjustText", "plot") from None
-        texts = [_text(axes, words, i, colour[i]) for i in range(len(words))]
-        adjust_text(texts, ax=axes, time_lim=2)
+        adjust = library("adjustText", "plot").adjust_text
+        adjust([_text(axes, words, i, colour[i]) for i in range(len(words))], ax=axes, time_lim=2)
         return
     taken = np.empty((0, 4))
     for i in range(min(_TRIED, len(words))):
@@ -264,17 +255,15 @@ _MANY = 3, 0.45
 
 def page(words: "WordMap", title: str) -> str:
     """Return the page."""
-    try:
-        from bokeh.core.templates import get_env
-        from bokeh.embed import file_html
-        from bokeh.resources import INLINE
-    except ImportError:
-        raise missing_extra("bokeh", "plot") from None
+    names = ("bokeh.core.templates", "bokeh.embed", "bokeh.resources")
+    templates, embed, resources = (library(name, "plot") for name in names)
     order, document = _document(words)
-    template = get_env().from_string(_file("page.html"))
+    template = templates.get_env().from_string(_file("page.html"))
     variables = {"style": _file("page.css"), "script": _file("page.js"), "data": _data(words, order)}
     variables["method"] = NAMES[words.method]
-    return file_html(document, INLINE, printable(title), template=template, template_variables=variables)
+    inline = resources.INLINE
+    html: str = embed.file_html(document, inline, printable(title), template=template, template_variables=variables)
+    return html
 
 
 def _groups(words: "WordMap") -> tuple[NDArray[np.int32], list[str], list[str]]:

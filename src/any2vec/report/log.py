@@ -16,7 +16,7 @@ from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind
 from any2vec.options import typed
 from any2vec.report.report import Report, plain, without_nan
-from any2vec.report.rounds import BY_HOST, PHASES, Rounds
+from any2vec.report.rounds import BY_HOST, PHASES, Rounds, lists_of
 
 __all__ = ["OnRound", "RunLog", "as_report", "check_log", "read_report"]
 
@@ -29,17 +29,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class RunLog:
-    """Keeps figures while a run goes on: in a file, and by a function of the user's.
-
-    Parameters
-    ----------
-    path : Path, optional
-        The file, to which lines are added.
-    on_round : function, optional
-        Called after each round.
-    say : function
-        Says that the file cannot be written any more.
-    """
+    """Keeps figures while a run goes on: adds lines to a file, calls the user's function, says what cannot be kept."""
 
     def __init__(self, path: Path | None, on_round: OnRound | None, say: Callable[[str], None]) -> None:
         self._path, self._on_round, self._say = path, on_round, say
@@ -60,18 +50,17 @@ class RunLog:
             return
         line = {"event": event, "time": time.time(), **without_nan(figures), "run_id": self._id}
         text = json.dumps(line, default=plain, allow_nan=False).encode() + b"\n"
+
+        def at_once(path: str, flags: int) -> int:  # of a FIFO that nobody reads, this fails
+            return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
         try:
-            with open(self._path, "ab", buffering=0, opener=_without_waiting) as file:
+            with open(self._path, "ab", buffering=0, opener=at_once) as file:
                 if file.write(text) != len(text):  # at once, as other runs may write to it
                     raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         except OSError as error:
             self._say(f"{self._path}: {os.strerror(error.errno or 0)}: the log ends here; training goes on")
             self._path = None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; of a FIFO that nobody reads, this fails at once."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def check_log(path: Path) -> None:
@@ -84,13 +73,10 @@ def check_log(path: Path) -> None:
 
 
 def _holds_log(path: Path) -> bool:
-    with path.open("rb") as file:
-        line = file.readline(1 << 20)
-    try:
-        first = json.loads(line)
-    except (RecursionError, ValueError):
-        return False
-    return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in str(first.get("versions"))
+    with path.open("rb") as file, suppress(RecursionError, ValueError):
+        first = json.loads(file.readline(1 << 20))
+        return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in str(first.get("versions"))
+    return False
 
 
 LOG = Kind("the log of a run", _holds_log)
@@ -130,34 +116,23 @@ def as_report(report: Any) -> Report:
 
 
 def _of_figures(found: Any) -> Report:
-    report: Report = typed(_checked(found), Report)
+    report = _typed(found)
     _check_lists(report)
     return report
 
 
-def _checked(found: Any) -> dict[str, Any]:
+def _typed(found: Any) -> Report:
     if not isinstance(found, dict) or not found.keys() >= {"options", "rounds", "vocabulary"}:
         raise ValueError("it has other names")
-    return found
+    return typed(found, Report)
 
 
 def _check_lists(report: Report) -> None:
     """Raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
     rounds = report.rounds
-    groups: tuple[dict[str, Any], ...] = (rounds.seconds, rounds.slowest, rounds.bytes, rounds.touched)
-    lists: list[Any] = [
-        rounds.elapsed,
-        rounds.words,
-        rounds.samples,
-        rounds.loss,
-        rounds.orthogonality,
-        rounds.orthogonal,
-        rounds.largest or rounds.epochs,  # earlier versions had none
-        rounds.waited or rounds.epochs,
-        rounds.hidden or rounds.epochs,
-    ]
-    lists += [values for group in groups for values in group.values()]
-    if {len(values) for values in lists} != {len(rounds.epochs)}:
+    found = {name: lists_of(value) for name, value in vars(rounds).items() if name not in ("count", "each", "by_host")}
+    since = [name for name in ("largest", "waited", "hidden") if found[name] == [[]]]  # earlier versions had none
+    if {len(values) for name in found.keys() - since for values in found[name]} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
     if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
         raise ValueError("its rounds lack a phase")
@@ -193,7 +168,7 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
     if not starts:
         raise ValueError("it does not have the start of a run")
     last = starts[-1]
-    report: Report = typed(_checked(events[last]), Report)
+    report = _typed(events[last])
     of_it = [event for event in events[last + 1 :] if event.get("run_id") == events[last].get("run_id")]
     for event in of_it:  # earlier versions wrote no ids
         if event["event"] == "round":

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import counted, missing_extra
+from any2vec.errors import counted, library
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.shown import size, table
@@ -111,11 +113,8 @@ def figure_of(panel: Panel) -> "Figure":
 
 
 def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
-    return Figure((width, height), layout="constrained")
+    figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
+    return figure
 
 
 def _plain(axes: Any) -> None:
@@ -197,7 +196,7 @@ def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
     values = [[*one, one[-1]] for one in parts.values()]
     labels = [f"{name}: {_short(sum(one))} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
     axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
-    axes.set_ylabel(f"{unit} {_each(rounds)}")
+    axes.set_ylabel(f"{unit} per round" if rounds.each == 1 else f"{unit} per {rounds.each} rounds")
     _by_round(axes, rounds)
     _legend(axes)
 
@@ -250,10 +249,6 @@ def _by_round(axes: Any, rounds: Rounds) -> None:
     _whole(axes)
 
 
-def _each(rounds: Rounds) -> str:
-    return "per round" if rounds.each == 1 else f"per {rounds.each} rounds"
-
-
 def _line(points: int) -> dict[str, Any]:
     return {"marker": "o" if points <= _MARKED else "", "markersize": 3, "linewidth": 1.5}
 
@@ -276,50 +271,21 @@ def _short(number: float) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
 
 
-_MARK = b'<meta name="generator" content="any2vec report">'
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-{mark}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; color: #222; }}
-h1 {{ font-size: 1.5rem; overflow-wrap: anywhere; }}
-h2 {{ font-size: 1.1rem; margin: 0; }}
-p {{ margin: 0.2rem 0 0.6rem; color: #555; font-size: 0.9rem; }}
-table {{ border-collapse: collapse; font-size: 0.9rem; }}
-td {{ padding: 0.15rem 1rem 0.15rem 0; vertical-align: top; overflow-wrap: anywhere; }}
-td:first-child {{ color: #555; white-space: nowrap; }}
-summary {{ cursor: pointer; margin-top: 1rem; }}
-main {{ display: grid; gap: 2rem 3rem; margin-top: 1.5rem; }}
-main {{ grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }}
-svg {{ width: 100%; height: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-"""
+_MARK = b'<meta name="generator" content="any2vec report">'  # of page.html
 
 
 def write_page(report: Report, path: Path, title: str, *, force: bool = False) -> None:
     """Write a report as a page; an earlier page is replaced, and with `force` also what is none."""
     check_writable(path, PAGE, force=force)
-    text = "".join(_parts(report, title))
+    sections = (
+        f"<section><h2>{escape(panel.title)}</h2><p>{escape(panel.note)}</p>{_svg(panel, number)}</section>\n"
+        for number, panel in enumerate(panels(report))
+    )
+    options = table((name, "" if value is None else str(value)) for name, value in report.options.items())
+    template = Template((files("any2vec") / "report" / "page.html").read_text("utf-8"))
+    parts = {"facts": table(facts(report)), "options": options, "figures": "".join(sections)}
     with replacing_file(path) as file:
-        file.write(text.encode())
-
-
-def _parts(report: Report, title: str) -> Iterator[str]:
-    yield _HEAD.format(mark=_MARK.decode(), title=escape(title))
-    yield table(facts(report))
-    yield "<details><summary>Options</summary>" + table((name, _shown(value)) for name, value in report.options.items())
-    yield "</details>\n<main>\n"
-    for number, panel in enumerate(panels(report)):
-        title, note = escape(panel.title), escape(panel.note)
-        yield f"<section><h2>{title}</h2><p>{note}</p>{_svg(figure_of(panel), number)}</section>\n"
-    yield "</main>\n</body>\n</html>\n"
+        file.write(template.substitute(parts, title=escape(title)).encode())
 
 
 def facts(report: Report) -> Iterator[tuple[str, str]]:
@@ -343,7 +309,13 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         )
     yield "seconds", ", ".join(f"{name} {value:,.1f}" for name, value in report.seconds.items())
     yield "peak memory", size(report.peak_memory) if report.peak_memory else "unknown"
-    yield from _parts_of(report)
+    others = {
+        "memory by part": ", ".join(f"{name} {size(held)}" for name, held in report.memory.items()),
+        "sent to read": size(report.read_bytes) if report.read_bytes else "",
+        "sent to walk": size(report.walk_bytes) if report.walk_bytes else "",
+        "walks in training": f"{report.walking:,.1f} s of the processor" if report.walking else "",
+    }
+    yield from ((name, text) for name, text in others.items() if text)
     sent = sum(map(sum, report.rounds.bytes.values()))
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
@@ -360,25 +332,9 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {one}" for name, one in report.versions.items())
 
 
-def _parts_of(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what memory is for, and time within training."""
-    if report.memory:
-        yield "memory by part", ", ".join(f"{name} {size(held)}" for name, held in report.memory.items())
-    if report.read_bytes:
-        yield "sent to read", size(report.read_bytes)
-    if report.walk_bytes:
-        yield "sent to walk", size(report.walk_bytes)
-    if report.walking:
-        yield "walks in training", f"{report.walking:,.1f} s of the processor"
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _svg(figure: Any, number: int) -> str:
+def _svg(panel: Panel, number: int) -> str:
     """Return a figure as SVG to put into a page, with names of its own."""
-    text = rendered(figure, "svg", "any2vec report").decode()
+    text = rendered(figure_of(panel), "svg", "any2vec report").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
     return re.sub(r'(id="|url\(#|xlink:href="#)', rf"\g<1>p{number}-", text)

@@ -22,7 +22,17 @@ from any2vec.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["REPORT", "Report", "decimals", "peak_memory", "plain", "slowest_lines", "transfer", "without_nan"]
+__all__ = [
+    "REPORT",
+    "Report",
+    "decimals",
+    "peak_memory",
+    "plain",
+    "slowest_lines",
+    "transfer",
+    "without_nan",
+    "write_figures",
+]
 
 
 def peak_memory() -> int:
@@ -180,17 +190,11 @@ class Report:
         """
         path = Path(path)
         check_writable(path, REPORT, force=force)
-        text = json.dumps(without_nan(self.as_dict()), indent=2, default=plain, allow_nan=False)
-        with replacing_file(path) as file:
-            file.write(f"{text}\n".encode())
+        write_figures(self.as_dict(), path)
 
 
-def _holds_report(path: Path) -> bool:
-    found = json_of(path)
-    return isinstance(found, dict) and found.keys() >= {"versions", "machine", "options", "seconds", "vocabulary"}
-
-
-REPORT = Kind("a report", _holds_report)
+_NAMES = {"versions", "machine", "options", "seconds", "vocabulary"}
+REPORT = Kind("a report", lambda path: isinstance(found := json_of(path), dict) and found.keys() >= _NAMES)
 
 
 def without_nan(value: Any) -> Any:
@@ -200,6 +204,13 @@ def without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_figures(figures: Any, path: Path) -> None:
+    """Write figures as JSON."""
+    text = json.dumps(without_nan(figures), indent=2, default=plain, allow_nan=False)
+    with replacing_file(path) as file:
+        file.write(f"{text}\n".encode())
 
 
 def plain(value: Any) -> Any:

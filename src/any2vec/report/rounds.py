@@ -9,7 +9,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BY_HOST", "KEYS", "MOST", "PHASES", "Clocked", "Done", "Rounds", "figures_of", "pack_round_stats"]
+__all__ = [
+    "BY_HOST",
+    "KEYS",
+    "MOST",
+    "PHASES",
+    "Clocked",
+    "Done",
+    "Rounds",
+    "figures_of",
+    "lists_of",
+    "pack_round_stats",
+]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts (`waited`)."""
@@ -25,45 +36,22 @@ MOST = 1024
 
 
 class Done(NamedTuple):
-    """What all hosts did in a round, and how far they are after it.
+    """What all hosts did in a round, and how far they are after it."""
 
-    Attributes
-    ----------
-    epochs : float
-        Epochs done so far.
-    elapsed : float
-        Seconds of training so far.
-    words, samples : float
-        Words of the vocabulary, and samples, of the round.
-    loss : float
-        Sum over the samples.
-    """
-
-    epochs: float
-    elapsed: float
-    words: float
+    epochs: float  # done so far
+    elapsed: float  # seconds of training so far
+    words: float  # of the vocabulary, in the round
     samples: float
-    loss: float
+    loss: float  # sum over the samples
 
 
 class Clocked(NamedTuple):
-    """Seconds of a round on one of several real hosts; simulated ones, which take turns, have no such figures.
+    """Seconds of a round on one of several real hosts; simulated ones, which take turns, have no such figures."""
 
-    Attributes
-    ----------
-    computing : float
-        From the beginning of a round until all of it was computed here.
-    computed, received : float
-        In two calls in which a few bytes travel: when hosts have computed, and when they had received the rows for this
-        round, at the end of the one before.
-    hidden : float
-        While rows were on their way and this host did something else.
-    """
-
-    computing: float = 0.0
-    computed: float = 0.0
-    received: float = 0.0
-    hidden: float = 0.0
+    computing: float = 0.0  # from the beginning of a round until all of it was computed here
+    computed: float = 0.0  # in a call in which a few bytes travel, when hosts have computed
+    received: float = 0.0  # in another, when they had received the rows for this round, at the end of the one before
+    hidden: float = 0.0  # while rows were on their way and this host did something else
 
 
 class _Combined(Protocol):
@@ -90,6 +78,14 @@ def _sum(entry: float, value: float, _: int) -> float:
     return entry + value
 
 
+def _max(entry: float, value: float, _: int) -> float:
+    return max(entry, value)
+
+
+def _mean(entry: float, value: float, rounds: int) -> float:
+    return _weighted(entry, value, 1 / (rounds + 1))
+
+
 def _weighted(entry: float, value: float, weight: float) -> float:
     """Mean of an entry and a value, which has some of the weight."""
     if math.isnan(entry) or math.isnan(value):  # rounds that nothing is known of
@@ -97,12 +93,17 @@ def _weighted(entry: float, value: float, weight: float) -> float:
     return entry + (value - entry) * weight
 
 
-def _mean(entry: float, value: float, rounds: int) -> float:
-    return _weighted(entry, value, 1 / (rounds + 1))
+_MERGES: dict[str, _Merge] = {
+    **dict.fromkeys(("epochs", "elapsed", "largest"), _max),
+    **dict.fromkeys(("words", "samples", "seconds", "slowest", "bytes", "waited", "hidden"), _sum),
+    **dict.fromkeys(("touched", "orthogonality", "orthogonal"), _mean),
+}
+"""By the names of the lists of `Rounds`; the loss is a mean over samples."""
 
 
-def _max(entry: float, value: float, _: int) -> float:
-    return max(entry, value)
+def lists_of(given: Any) -> list[Any]:
+    """Return a list, or those in a dict."""
+    return list(given.values()) if isinstance(given, dict) else [given]
 
 
 @dataclass
@@ -181,32 +182,13 @@ class Rounds:
         """Add a round: what all hosts packed, shape (H, n), and did."""
         if self.count == MOST * self.each:
             self._halve()
-        self._add(self.epochs, done.epochs, _max)
-        self._add(self.elapsed, done.elapsed, _max)
-        self._add(self.words, int(done.words), _sum)
-        samples = int(done.samples)
-        self._add(self.samples, samples, _sum)
-        loss = done.loss / samples if samples else math.nan
-        self._add(self.loss, loss, lambda entry, value, _: _weighted(entry, value, samples / max(self.samples[-1], 1)))
-        columns = iter(hosts.T)
-        for phase in PHASES:
-            column = next(columns)
-            self._add(self.seconds[phase], float(column.mean()), _sum)
-            self._add(self.slowest[phase], float(column.max()), _sum)
-        for rows in self.touched.values():
-            self._add(rows, float(next(columns).mean()), _mean)
-        measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in range(3))
-        self._add(self.orthogonality, orthogonality / measured if measured else math.nan, _mean)
-        self._add(self.orthogonal, orthogonal / measured if measured else math.nan, _mean)
-        self._add(self.largest, float(next(columns).max()), _max)
-        for sent in self.bytes.values():
-            self._add(sent, int(next(columns).sum()), _sum)
-        computing, computed, received, hidden = columns
-        waited = computed - computed.min() + received - received.min()  # the last needs the time of the message itself
-        self._add(self.waited, float(waited.mean()), _sum)
-        self._add(self.hidden, float(hidden.mean()), _sum)
-        if computing.any():
-            self.add_by_host(_by_host(computing, waited, computed, received))
+        figures, before = figures_of(hosts, done), self.count % self.each
+        for name, merge in _MERGES.items():
+            for values, value in zip(lists_of(getattr(self, name)), lists_of(figures[name]), strict=True):
+                values.append(merge(values.pop(), value, before) if before else value)
+        weight = figures["samples"] / max(self.samples[-1], 1)
+        self.loss.append(_weighted(self.loss.pop(), figures["loss"], weight) if before else figures["loss"])
+        self.add_by_host(figures["by_host"])
         self.count += 1
 
     def add_by_host(self, figures: dict[str, list[float]]) -> None:
@@ -224,31 +206,14 @@ class Rounds:
         known = [(value, n) for value, n in zip(values, rounds, strict=True) if not math.isnan(value)]
         return sum(value * n for value, n in known) / sum(n for _, n in known) if known else math.nan
 
-    def _add(self, values: list[Any], value: float, merge: _Merge) -> None:
-        done = self.count % self.each
-        if done:
-            values[-1] = merge(values[-1], value, done)
-        else:
-            values.append(value)
-
     def _halve(self) -> None:
         """Merge entries in pairs: the memory of a run does not grow with its rounds."""
         self.each *= 2
         shares = [two / max(one + two, 1) for one, two in zip(self.samples[::2], self.samples[1::2], strict=True)]
         pairs = zip(self.loss[::2], self.loss[1::2], shares, strict=True)
         self.loss[:] = [_weighted(one, other, share) for one, other, share in pairs]
-        summed: list[list[Any]] = [
-            self.words,
-            self.samples,
-            *self.seconds.values(),
-            *self.slowest.values(),
-            *self.bytes.values(),
-            self.waited,
-            self.hidden,
-        ]
-        averaged: list[list[Any]] = [*self.touched.values(), self.orthogonality, self.orthogonal]
-        for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.epochs, self.elapsed, self.largest])):
-            for values in lists:
+        for name, merge in _MERGES.items():
+            for values in lists_of(getattr(self, name)):
                 values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]
 
 
@@ -266,12 +231,28 @@ def _by_host(
 
 def figures_of(hosts: NDArray[np.float64], done: Done) -> dict[str, Any]:
     """Return one round, what `Rounds.add` takes, by the names of the lists: numbers, or dicts of them."""
-    one = Rounds()
-    one.add(hosts, done)
-    lists = {name: value for name, value in vars(one).items() if name not in ("count", "each", "by_host")}
-    return {name: _single(value) for name, value in lists.items()} | {"by_host": one.by_host}
-
-
-def _single(value: Any) -> Any:
-    """Return the only entry of a list, or of each in a dict."""
-    return {name: one for name, (one,) in value.items()} if isinstance(value, dict) else value[0]
+    columns, samples = iter(hosts.T), int(done.samples)
+    phases = {phase: next(columns) for phase in PHASES}
+    touched = {which: float(next(columns).mean()) for which in ("e", "t")}
+    measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in range(3))
+    largest = float(next(columns).max())
+    sent = {" ".join(key): int(next(columns).sum()) for key in KEYS}
+    computing, computed, received, hidden = columns
+    waited = computed - computed.min() + received - received.min()  # the last needs the time of the message itself
+    return {
+        "epochs": done.epochs,
+        "elapsed": done.elapsed,
+        "words": int(done.words),
+        "samples": samples,
+        "loss": done.loss / samples if samples else math.nan,
+        "seconds": {phase: float(column.mean()) for phase, column in phases.items()},
+        "slowest": {phase: float(column.max()) for phase, column in phases.items()},
+        "bytes": sent,
+        "touched": touched,
+        "orthogonality": orthogonality / measured if measured else math.nan,
+        "orthogonal": orthogonal / measured if measured else math.nan,
+        "largest": largest,
+        "waited": float(waited.mean()),
+        "hidden": float(hidden.mean()),
+        "by_host": _by_host(computing, waited, computed, received) if computing.any() else {},
+    }

@@ -132,13 +132,7 @@ class _Reader(DefaultParamsReader[Any]):
 
 
 def metadata_of(path: str, session: SparkSession, kind: type[Any]) -> dict[str, Any]:
-    """Return the metadata of what was saved, if it is of a class.
-
-    Raises
-    ------
-    Any2VecError
-        If it is not, or nothing was saved there.
-    """
+    """Return the metadata of what was saved, if it is of a class."""
     try:
         metadata = DefaultParamsReader.loadMetadata(path, session)
         saved = metadata["class"]
@@ -158,11 +152,6 @@ def model_folder(parent: str | None) -> Iterator[Path]:
     """Make a folder for a model, in `modelDir` or a temporary one that goes when the driver ends; yield it.
 
     After the block, only the model's ``vectors`` stay there; if it fails, nothing.
-
-    Raises
-    ------
-    Any2VecError
-        If the folder cannot be made, or the driver does not see what was written to it.
     """
     folder = _new_folder(parent)
     try:

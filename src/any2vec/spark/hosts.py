@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,18 +40,9 @@ _NO_PACKAGE = re.compile(r"No module named '(any2vec|torch|numba|pyarrow)")
 
 
 def host_program(options: dict[str, Any], column: str, longest: int, folder: str) -> Program:
-    """Return what each task runs to train on the sentences of its partition.
+    """Return what each task runs to train on the sentences of its partition, cut into `longest` words at most.
 
-    Parameters
-    ----------
-    options : dict
-        Of `any2vec.Word2Vec`.
-    column : str
-        The column of tokens.
-    longest : int
-        Words of a sentence, at most.
-    folder : str
-        Where masters write the vectors, and checkpoints.
+    `options` are those of `any2vec.Word2Vec`; masters write the vectors to the folder, and checkpoints.
     """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
@@ -163,14 +154,7 @@ def partitioned(table: DataFrame, hosts: int) -> DataFrame:
 
 
 def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
-    """Run a program on hosts, one for each of so many partitions of a table; return the first host's report.
-
-    Raises
-    ------
-    Any2VecError
-        If the cluster cannot run so many tasks at once, the table is empty, an executor lacks a package, or a host
-        raises one.
-    """
+    """Run a program on hosts, one for each of so many partitions of a table; return the first host's report."""
     possible = slots(table.sparkSession.sparkContext)
     if hosts > possible:
         raise Any2VecError(
@@ -213,8 +197,9 @@ def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder
 
         context = BarrierTaskContext.get()
         rank, infos = context.partitionId(), context.getTaskInfos()
-        place, listening = _meeting_place(context, infos[0].address.rpartition(":")[0].strip("[]"))
-        with joined(rank, len(infos), *place, listening=listening) as communicator:
+        address = infos[0].address.rpartition(":")[0].strip("[]")
+        port, secret, listening = _meeting_place(context, address)
+        with joined(rank, len(infos), address, port, secret, listening=listening) as communicator:
             try:
                 _check_shared(Path(folder), communicator)
                 report = work(batches, communicator)
@@ -226,16 +211,8 @@ def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder
     return program
 
 
-class _Place(NamedTuple):
-    """Where the first host listens, and what only hosts know: Spark passes it on."""
-
-    address: str
-    port: int
-    secret: str
-
-
-def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[_Place, socket.socket | None]:
-    """Agree on where the first host listens; there, it does from now on."""
+def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[int, str, socket.socket | None]:
+    """Agree on the port where the first host listens, where it does from now on, and on what only hosts know."""
     listening, told = None, ""
     if context.partitionId() == 0:
         listening = listen_at(address, 0) or listen_anywhere()
@@ -244,7 +221,7 @@ def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[_Place, s
         heard = thread.submit(context.allGather, told)
         load_library()
     port, secret = heard.result()[0].split()
-    return _Place(address, int(port), secret), listening
+    return int(port), secret, listening
 
 
 def _check_shared(folder: Path, communicator: Communicator) -> None:

@@ -14,7 +14,7 @@ from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.options import as_path, can_be_path, whole_number
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.questions import read_lines
-from any2vec.vectors.search import no_zeros
+from any2vec.vectors.search import neighbour_graph, no_zeros
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +115,9 @@ class Maps(Lookup):
         projection.check_rows(rows)
         if method == "umap":
             _log.info("UMAP is compiled first: some 10 seconds, or half a minute for many words")
-        near, cosines = self._near(rows, topn, seed)
+        near, cosines = np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), np.float32)
+        if topn:
+            near, cosines = neighbour_graph(rows, topn, seed=seed)
         places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)
         return WordMap(names, places, method, near[:, :neighbours], cosines[:, :neighbours], grouped)
 
@@ -193,14 +195,6 @@ class Maps(Lookup):
         some = Vectors(names, self.matrix[ids])
         found = classes(some, number, seed=seed, threads=1)
         return by_classes(names, ids, some.matrix, found)
-
-    @staticmethod
-    def _near(rows: NDArray[np.float32], topn: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        from any2vec.vectors.search import neighbour_graph
-
-        if topn:
-            return neighbour_graph(rows, topn, seed=seed)
-        return np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), np.float32)
 
 
 def _is_file(name: str) -> bool:

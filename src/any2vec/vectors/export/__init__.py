@@ -1,1 +1,1 @@
-"""Vectors as files of other programs: a module per target, and `exports`, the list of them."""
+"""Vectors as files of other programs; `exports` has the list of them."""

@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.memory import blocks
 from any2vec.io.replaceable import Kind
 from any2vec.io.shown import size
@@ -76,11 +76,7 @@ def to_numpy(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
 
 def pyarrow_parquet() -> Any:
     """Import pyarrow.parquet; raise if it is not installed."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "arrow") from None
-    return pyarrow.parquet
+    return library("pyarrow.parquet", "arrow")
 
 
 def _holds_rows(path: Path) -> bool:

@@ -5,12 +5,10 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from any2vec.errors import Any2VecError, escaped, missing_extra, shown
+from any2vec.errors import Any2VecError, escaped, library, shown
 from any2vec.io.memory import check_finite
 from any2vec.io.temporary import temporary_folder
 from any2vec.options import as_path
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from any2vec.report.report import Report
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Hub", "Upload", "fetched", "model_card", "without_files"]
+__all__ = ["Hub", "fetched", "model_card", "upload", "without_files"]
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
 """Options that may name files, which mean nothing elsewhere and are nobody's business."""
@@ -75,23 +73,15 @@ def _training(report: "Report") -> list[str]:
     parts = ["## Training", _table(("figure", "value"), [row for row in figures if row[1]])]
     if report.interrupted:
         parts.append("Training was stopped early.")
-    if epochs := _epochs(report):
-        names = list(dict.fromkeys(name for row in epochs for name in row))
-        rows = [[row.get(name) for name in names] for row in epochs]
+    by_epoch: dict[float, dict[str, float]] = {n: {"epoch": n, "loss": loss} for n, loss in enumerate(report.loss, 1)}
+    for check in report.checks:
+        by_epoch.get(check["epoch"], {}).update(check)
+    if by_epoch:
+        names = list(dict.fromkeys(name for row in by_epoch.values() for name in row))
+        rows = [[row.get(name) for name in names] for row in by_epoch.values()]
         parts += ["### Loss and evaluations by epoch", _table(names, rows)]
     given = [(f"`{name}`", value) for name, value in without_files(report.options).items() if value is not None]
     return [*parts, "### Parameters", _table(("parameter", "value"), given)]
-
-
-def _epochs(report: "Report") -> list[dict[str, float]]:
-    """Return epoch, loss, and what was checked after it, for each epoch."""
-    by_epoch: dict[float, dict[str, float]] = {
-        epoch: {"epoch": epoch, "loss": loss} for epoch, loss in enumerate(report.loss, 1)
-    }
-    for check in report.checks:
-        if check["epoch"] in by_epoch:
-            by_epoch[check["epoch"]].update(check)
-    return list(by_epoch.values())
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -172,14 +162,14 @@ class Hub(Lookup):
         from any2vec.vectors.files.formats import NATIVE, save
 
         vectors: Any = self
-        upload = Upload(repo, private, token, revision, message, license, language)
         given = as_path(report) if isinstance(report, str | os.PathLike) else report
         known = None if given is None else as_report(given)
 
         def write(folder: Path) -> None:
             save(vectors, folder, training=training, format=NATIVE)
 
-        return upload.send(vectors, write, "Vectors", known)
+        how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
+        return upload(vectors, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
 
     @classmethod
     def from_pretrained(
@@ -222,91 +212,71 @@ class Hub(Lookup):
         return vectors
 
 
-@dataclass(frozen=True)
-class Upload:
-    """Where and how vectors are uploaded; `Hub.push_to_hub` has the meanings."""
-
-    repo: str
-    private: bool | None
-    token: str | bool | None
-    revision: str | None
-    message: str
-    license: str | None
-    language: str | list[str] | None
-
-    def send(
-        self,
-        vectors: "Vectors",
-        write: Callable[[Path], None],
-        loader: str,
-        report: "Report | None",
-    ) -> str:
-        """Upload the folder that `write` makes, and a card; return the address of the commit.
-
-        `loader` is the class of any2vec that loads it. Files of an earlier upload that it lacks are removed.
-        """
-        from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
-
-        hub = _library()
-        _check_name(self.repo)
-        check_finite(vectors.words, vectors.e, f"{self.repo}: not uploaded: ")
-        about = {"license": self.license, "language": self.language}
-        card = model_card(vectors, self.repo, report, loader, about)
-        made = temporary_folder()
-        try:
-            folder = made.path / "repository"
-            write(folder)
-            (folder / "README.md").write_text(card, "utf-8")
-            with _errors(self.repo):
-                api = hub.HfApi(token=self.token, library_name="any2vec")
-                api.create_repo(self.repo, private=self.private, exist_ok=True)
-                commit = api.upload_folder(
-                    repo_id=self.repo,
-                    folder_path=folder,
-                    commit_message=self.message,
-                    revision=self.revision,
-                    delete_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
-                )
-        finally:
-            made.remove()
-        return str(commit.commit_url)
+def upload(
+    vectors: "Vectors",
+    repo: str,
+    write: Callable[[Path], None],
+    loader: str,
+    report: "Report | None",
+    *,
+    private: bool | None,
+    token: str | bool | None,
+    revision: str | None,
+    message: str,
+    about: Mapping[str, Any],
+) -> str:
+    """Upload the folder that `write` makes, and a card; files of an earlier one go. Return the commit's address."""
+    hub = _library(repo)
+    check_finite(vectors.words, vectors.e, f"{repo}: not uploaded: ")
+    card = model_card(vectors, repo, report, loader, about)
+    made = temporary_folder()
+    try:
+        folder = made.path / "repository"
+        write(folder)
+        (folder / "README.md").write_text(card, "utf-8")
+        with _errors(repo):
+            api = hub.HfApi(token=token, library_name="any2vec")
+            api.create_repo(repo, private=private, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=repo,
+                folder_path=folder,
+                commit_message=message,
+                revision=revision,
+                delete_patterns=_ours(),
+            )
+    finally:
+        made.remove()
+    return str(commit.commit_url)
 
 
 def fetched(
     repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
     """Download any2vec's own files of a repository; return the folder."""
-    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+    from any2vec.vectors.files.native import FILES
 
-    hub = _library()
-    _check_name(repo)
+    hub, how = _library(repo), {"revision": revision, "token": token, "cache_dir": cache_dir}
     with _errors(repo):
-        folder = hub.snapshot_download(
-            repo,
-            revision=revision,
-            token=token,
-            cache_dir=cache_dir,
-            allow_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
-            library_name="any2vec",
-        )
+        folder = hub.snapshot_download(repo, allow_patterns=_ours(), library_name="any2vec", **how)
     if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
         raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
     return Path(folder)
 
 
-def _check_name(repo: object) -> None:
+def _ours() -> list[str]:
+    """Patterns of our files."""
+    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+
+    return [*FILES, MODEL, f"{DOCUMENTS}/*"]
+
+
+def _library(repo: object) -> Any:
+    """Import huggingface_hub; refuse what is no name of a repository."""
+    found = library("huggingface_hub", "hub")
     if not isinstance(repo, str) or repo.count("/") != 1:
-        raise Any2VecError(
-            f"`repo` is {shown(repo)}; it must be a name on the Hugging Face Hub, such as 'name/reviews'"
-        )
-
-
-def _library() -> ModuleType:
-    try:
-        import huggingface_hub
-    except ImportError:
-        raise missing_extra("huggingface_hub", "hub") from None
-    return huggingface_hub
+        what = "a name on the Hugging Face Hub, such as 'name/reviews'"
+        raise Any2VecError(f"`repo` is {shown(repo)}; it must be {what}")
+    return found
 
 
 @contextmanager
