@@ -29,11 +29,7 @@ _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
 
 
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """Load a vocabulary: a file with a word and its count on each line, as word2vec's ``-save-vocab`` writes it.
-
-    Lines may have any order, and the file may be compressed. ``</s>``, which word2vec counts at line ends, is left out:
-    here a line is a sentence.
-    """
+    """Load lines of a word and its count, in any order, without word2vec's ``</s>``: here a line is a sentence."""
     name = Path(path)
     with open_compressed(name) as stream:
         lines = _read(stream, name)
@@ -56,11 +52,7 @@ def save_vocabulary(
     force: bool = False,
     communicator: Communicator | None = None,
 ) -> None:
-    """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
-
-    The first line is that of ``</s>``, the end of a line, with `line_ends` and the count of a word ``</s>``: word2vec
-    takes what is first for it. All hosts of a cluster call this; the first one writes.
-    """
+    """Save a vocabulary as word2vec does, first the line of ``</s>``, with `line_ends`; all hosts call this."""
     communicator = communicator or alone()
     name = Path(path)
     check_writable(name, VOCABULARY, force=force, communicator=communicator)

@@ -38,16 +38,13 @@ __all__ = [
 
 
 class Piece(NamedTuple):
-    """Where a block's provisional ids are, ``entries`` int32s at ``offset`` bytes of a part's file, and its host.
-
-    Before it, ``line`` lines of the text have ended, if documents are counted.
-    """
+    """Where a block's provisional ids are: `entries` int32s at `offset` bytes of a part's file."""
 
     part: int
     offset: int
     entries: int
     host: int = 0
-    line: int = 0
+    line: int = 0  # lines of the text that have ended before it, if documents are counted
 
     def read(self, files: Sequence[Path], buffer: NDArray[np.int32]) -> NDArray[np.int32]:
         """Read the ids into the beginning of a buffer, and return it."""
@@ -60,33 +57,15 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What one pass over (a part of) the text found.
+    """What one pass over (a part of) the text found."""
 
-    Attributes
-    ----------
-    parts : list of WordCounts
-        What each thread counted. A provisional id is a place in its thread's part.
-    files : list of Path
-        The provisional ids that each thread wrote; -1 ends a sentence.
-    pieces : list of Piece
-        The blocks, in the order of the text.
-    words : int
-        Words in the text.
-    lines : int
-        Line feeds in the text; 0 if it is no text.
-    documents : int
-        Lines of the text, whether or not a file ends with a line feed, or items.
-    tags : sequence of str
-        Of the items; empty if they have none.
-    """
-
-    parts: list[WordCounts]
-    files: list[Path]
-    pieces: list[Piece]
+    parts: list[WordCounts]  # of each thread; a provisional id is a place there
+    files: list[Path]  # the provisional ids that each thread wrote; -1 ends a sentence
+    pieces: list[Piece]  # the blocks, in the order of the text
     words: int
-    lines: int = 0
-    documents: int = 0
-    tags: Sequence[str] = ()
+    lines: int = 0  # line feeds; 0 if it is no text
+    documents: int = 0  # lines, whether or not a file ends with a line feed, or items
+    tags: Sequence[str] = ()  # of the items; empty if they have none
 
 
 class _Done(NamedTuple):
@@ -136,11 +115,7 @@ def scan_blocks(
     progress: Callable[[int], None] | None = None,
     documents: bool = False,
 ) -> Scan:
-    """Count the words of blocks of at most about `size` bytes; write their provisional ids to files in `folder`.
-
-    `progress` is called after each block with the bytes of all files that are done. With
-    `documents`, lines are counted.
-    """
+    """Count the words of blocks of about `size` bytes, for `documents` also lines; write their ids to `folder`."""
     counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
     free: LifoQueue[_Counter] = LifoQueue()
     for counter in reversed(counters):
@@ -206,33 +181,15 @@ END, INSIDE = -1, -2
 
 @dataclass(eq=False)
 class IdText:
-    """A text as ids of distinct words, all UTF-8.
-
-    Attributes
-    ----------
-    table : WordTable
-        The words; more can be added.
-    counts : int64 array, shape (n,)
-        How often each occurs.
-    words : int
-        Words in the text: the sum of `counts`.
-    invalid : int
-        Words that were not UTF-8.
-    files : list of Path
-        Where the ids are.
-    pieces : list of Piece
-        Where each block's ids are, in the order of the text.
-    final : list of int32 arrays
-        The ids that those in each file stand for.
-    """
+    """A text as ids of distinct words, all UTF-8, in files that may be changed."""
 
     table: WordTable
     counts: NDArray[np.int64]
-    words: int
-    invalid: int
+    words: int  # in the text: the sum of `counts`
+    invalid: int  # words that were not UTF-8
     files: list[Path]
-    pieces: list[Piece]
-    final: list[NDArray[np.int32]]
+    pieces: list[Piece]  # in the order of the text
+    final: list[NDArray[np.int32]]  # the ids that those in each file stand for
 
     @classmethod
     def of(cls, scan: Scan) -> "IdText":
@@ -269,9 +226,7 @@ class IdText:
         """Map the ids of each piece, read-only."""
         files = [map_file(path, np.int32, []) for path in self.files]
         firsts = [piece.offset // 4 for piece in self.pieces]
-        return [
-            files[piece.part][first : first + piece.entries] for piece, first in zip(self.pieces, firsts, strict=True)
-        ]
+        return [files[at.part][first : first + at.entries] for at, first in zip(self.pieces, firsts, strict=True)]
 
 
 SENTENCE_END = -2
@@ -288,11 +243,7 @@ def encode_pieces(
     hosts: int = 1,
     documents: bool = False,
 ) -> tuple[NDArray[np.int64], int]:
-    """Write the worklist of (a part of) the text to `folder`; return each host's words in it, and its sentences.
-
-    `files` hold each thread's provisional ids, `final` the id of each of its words; -1 drops it. With
-    `documents`, the line of each sentence is written, too.
-    """
+    """Write the worklist of a text, of its `documents` also lines; return each host's words, and all sentences."""
     ending = [bool((ids == SENTENCE_END).any()) for ids in final]
     largest = max((piece.entries for piece in pieces), default=0)
     spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
@@ -339,8 +290,7 @@ def remap(
     """Turn provisional ids into final ones in place, without INSIDE and final ids below 0; return the number left.
 
     `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
-    that began in an earlier block may end there; other sentences left without a word are dropped. `lines`
-    gets the number, from 1, of the end that each of these is, unless it is empty.
+    that began in an earlier block may end there. `lines`, unless empty, gets the number, from 1, of each of these ends.
     """
     kept = ended = seen = 0
     last = -1

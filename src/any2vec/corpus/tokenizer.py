@@ -52,10 +52,9 @@ def tokenize(
     *,
     every_line: bool = False,
 ) -> Scanned:
-    """Count the words of ``text[begin:end]`` in a table, and write their provisional ids; -1 ends a sentence.
+    """Count the words of ``text[begin:end]``, where whitespace follows; write their ids, and -1 at line feeds.
 
-    With `every_line`, each line feed does, so that lines can be counted; else one that another word has come before.
-    There must be whitespace at ``text[end]``, and space for ``end - begin + 2`` ids in `out`.
+    `out` has space for ``end - begin + 2`` ids. Without `every_line`, -1 is written only after a word.
     """
     state = table.state
     state[POSITION] = begin

@@ -20,24 +20,12 @@ _FEW = 1 << 22  # numbers of which each may have an entry in a table, whatever i
 
 @dataclass(frozen=True, eq=False)
 class WordRows:
-    """Which rows of e make each word's vector: V rows of words and P rows of parts, the most frequent ones first.
+    """Which rows of e make each word's vector: V rows of words and P rows of parts, the most frequent ones first."""
 
-    Attributes
-    ----------
-    bounds : int64 array, shape (V + 1,)
-        Word w has the rows ``rows[bounds[w] : bounds[w + 1]]``.
-    rows : int32 array
-        Each word's own row first, then those of its parts; a part that a word has twice is there twice.
-    ids : int64 array, shape (P,)
-        Rising numbers of the parts that words have.
-    parts : int32 array, shape (P,)
-        Row of each part.
-    """
-
-    bounds: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    ids: NDArray[np.int64]
-    parts: NDArray[np.int32]
+    bounds: NDArray[np.int64]  # word w has the rows ``rows[bounds[w] : bounds[w + 1]]``
+    rows: NDArray[np.int32]  # each word's own row first, then those of its parts, as often as it has them
+    ids: NDArray[np.int64]  # rising numbers of the P parts that words have
+    parts: NDArray[np.int32]  # row of each part
 
     @classmethod
     def of(

@@ -109,20 +109,10 @@ WORD, COUNT = TWO, THREE  # where the id + 1 and the count are in a slot
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """Words and how often each occurs in a part of a corpus, in no particular order.
+    """Words and how often each occurs in a part of a corpus, in no particular order."""
 
-    Attributes
-    ----------
-    arena : uint8 array
-        The words' bytes one after the other, each followed by a line feed, and `PADDING` bytes.
-    starts : int64 array, shape (n + 1,)
-        Word i is ``arena[starts[i] : starts[i + 1] - 1]``.
-    counts : int64 array, shape (n,)
-        Occurrences of each word.
-    """
-
-    arena: NDArray[np.uint8]
-    starts: NDArray[np.int64]
+    arena: NDArray[np.uint8]  # the words' bytes, each word followed by a line feed, and `PADDING` bytes
+    starts: NDArray[np.int64]  # word i is ``arena[starts[i] : starts[i + 1] - 1]``
     counts: NDArray[np.int64]
 
     @classmethod
