@@ -18,8 +18,8 @@ from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.io.shown import decimals
 from any2vec.vectors.files import formats, word2vec, word2vec_binary
-from any2vec.vectors.files.formats import FORMATS, Format, format_of, load, save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.files.formats import FORMATS, Format, format_of, save
+from any2vec.vectors.vectors import Vectors, load
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
 ALL = [*WORD2VEC, "folder"]

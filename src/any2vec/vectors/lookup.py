@@ -17,7 +17,7 @@ from any2vec.io.shown import table
 from any2vec.options import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
-__all__ = ["NEGATIVE", "Lookup", "Query", "repeats"]
+__all__ = ["NEGATIVE", "Lookup", "Query", "check_vectors", "repeats"]
 
 NEGATIVE = "negative"
 """The usual loss: negative sampling."""
@@ -30,7 +30,7 @@ Query: TypeAlias = str | int | NDArray[np.float32]
 
 
 class Lookup:
-    """Words, their counts, ids and vectors; `Vectors` documents the parameters."""
+    """Vectors as data: words, their counts, ids and rows; `Vectors` documents the parameters."""
 
     def __init__(
         self,
@@ -61,6 +61,13 @@ class Lookup:
         self.parts = parts
         """What the embedding vectors are means of, so that unknown words have vectors, too; or None."""
         self._check_shapes()
+
+    @classmethod
+    def of(cls, found: "Lookup") -> Self:
+        """Return vectors with the same data, as this class."""
+        made = cls.__new__(cls)
+        made.__dict__.update(found.__dict__)
+        return found if isinstance(found, cls) else made
 
     def _check_shapes(self) -> None:
         number = len(self.vocabulary)
@@ -244,6 +251,13 @@ class Lookup:
             word = unit and isinstance(self._as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
         return total / (np.abs(weights).sum() or 1)
+
+
+def check_vectors(value: object) -> None:
+    """Refuse anything but Vectors, such as the estimator that has them."""
+    if not isinstance(value, Lookup):
+        hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
+        raise Any2VecError(f"vectors: Vectors are expected, not {type(value).__name__}{hint}")
 
 
 def repeats(words: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.errors import missing_extra
 from any2vec.io.memory import blocks
 
-__all__ = ["answer", "best", "cosines_of", "nearest", "neighbour_graph", "no_zeros", "unit"]
+__all__ = ["answer", "best", "cosines_of", "directions", "nearest", "neighbour_graph", "no_zeros", "unit"]
 
 Float = TypeVar("Float", bound=np.floating[Any])
 
@@ -81,6 +81,11 @@ def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDA
     if len(ids):
         _keep_top(scores, 0, ids, values)
     return ids, values
+
+
+def directions(matrix: NDArray[np.float32], norms: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows, whose norms are known, of unit length; those of zeros stay zeros."""
+    return np.divide(matrix, no_zeros(norms)[:, None], dtype=np.float32)
 
 
 def unit(rows: NDArray[Float]) -> NDArray[Float]:

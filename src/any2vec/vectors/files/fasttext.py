@@ -26,9 +26,8 @@ from any2vec.io.replaceable import start_of
 from any2vec.io.temporary import not_followed
 from any2vec.vectors.files.shard import Shard, check_same_parts
 from any2vec.vectors.files.word2vec import DEFLATE_RATIO, first_of_each
-from any2vec.vectors.lookup import NEGATIVE
+from any2vec.vectors.lookup import NEGATIVE, Lookup
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors
 
 __all__ = [
     "HIERARCHICAL",
@@ -235,7 +234,7 @@ def holds_fasttext(path: Path) -> bool:
     return start_of(path, len(MAGIC))[0] == MAGIC
 
 
-def load_fasttext(path: Path) -> Vectors:
+def load_fasttext(path: Path) -> Lookup:
     """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
     with open_compressed(path) as stream:
         reader = Reader(stream, path)
@@ -277,7 +276,7 @@ def load_fasttext(path: Path) -> Vectors:
         t = _turned(t)
     try:
         matrix = own if parts is None else parts.means(words)
-        return Vectors(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
+        return Lookup(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
     except Any2VecError as error:  # a word is too long for its n-grams
         raise Any2VecError(f"{path}: {error}") from None
 

@@ -26,8 +26,8 @@ from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native, m
 from any2vec.vectors.files.shard import Shard, make_shard
 from any2vec.vectors.files.word2vec import LONGEST_WORD, check_words, load_text, parse_header, save_text, without_mark
 from any2vec.vectors.files.word2vec_binary import load_binary, save_binary
+from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.parts import lost_parts
-from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = [
     "FASTTEXT",
@@ -42,8 +42,8 @@ __all__ = [
     "holds_binary",
     "holds_folder",
     "holds_text",
-    "load",
     "named_format",
+    "read_vectors",
     "refuse_foreign",
     "save",
 ]
@@ -142,7 +142,7 @@ def _is_text(content: bytes) -> bool:
 class Format:
     """A format of vectors: how it is loaded and saved, its endings, and what it can hold."""
 
-    load: Callable[[Path], Vectors]
+    load: Callable[[Path], Lookup]
     save: Callable[[Shard, Path], None]
     """Write a host's shard; all hosts call this."""
     endings: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check
 NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
 FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
-_OF_WORDS = "and make any2vec.Vectors(words, matrix) of its words and their vectors"
+_OF_WORDS = "and make any2vec.Lookup(words, matrix) of its words and their vectors"
 _INSTEAD = {
     "pickle": "if you trust where it comes from (it may run any code), load it with the class of gensim that saved it, "
     "and give its vectors (`wv`) to any2vec.Vectors.from_gensim",
@@ -180,7 +180,7 @@ NAMED = {"fasttext": FASTTEXT}
 
 
 def save(
-    vectors: Vectors,
+    vectors: Lookup,
     path: str | os.PathLike[str],
     *,
     training: bool = False,
@@ -198,7 +198,7 @@ def save(
 
     Parameters
     ----------
-    vectors : Vectors
+    vectors : Lookup
         The vectors to save. With many hosts: this host's rows, possibly none, after those of the hosts before it.
     path : str or path
         The file or folder; the same on all hosts, which must share a file system.
@@ -239,25 +239,8 @@ def save(
     kind.save(make_shard(vectors, training, communicator, path), path)
 
 
-def load(path: str | os.PathLike[str]) -> Vectors:
-    """Load vectors from a file in word2vec's formats (or GloVe's), a model of fastText, or a folder in any2vec's.
-
-    Parameters
-    ----------
-    path : str or path
-        The file or folder; its ending says the format, as in `save`. A model of fastText is recognized.
-
-    Returns
-    -------
-    Vectors
-        Those of a folder are memory-mapped and have counts; those of files have counts of zero. A model of fastText
-        has counts, parts and t.
-
-    Raises
-    ------
-    Any2VecError
-        If it does not exist, is damaged, or has an unknown ending.
-    """
+def read_vectors(path: str | os.PathLike[str]) -> Lookup:
+    """Load vectors as `any2vec.load` does, but as data."""
     path = as_path(path)
     try:
         kind = held_format(path)

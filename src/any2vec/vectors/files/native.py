@@ -32,7 +32,7 @@ from any2vec.vectors.files.shard import (
     tensors_to_parts,
 )
 from any2vec.vectors.index import digest, digest_of_rows, sampled_rows
-from any2vec.vectors.vectors import NEGATIVE, Vectors
+from any2vec.vectors.lookup import NEGATIVE, Lookup
 
 __all__ = [
     "DOCUMENTS",
@@ -62,9 +62,7 @@ UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --wo
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def save_native(
-    shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Vectors | None = None
-) -> None:
+def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Lookup | None = None) -> None:
     """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this.
 
     With a model, the vectors of its `documents` on this host may be given.
@@ -102,7 +100,7 @@ def save_native(
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
-def load_native(path: Path) -> Vectors:
+def load_native(path: Path) -> Lookup:
     """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged.
 
     While other programs replace it, this is one of the versions that were there.
@@ -110,10 +108,10 @@ def load_native(path: Path) -> Vectors:
     return read_folder(path, _load)
 
 
-def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
+def load_with_model(path: Path) -> tuple[Lookup, dict[str, Any]]:
     """Load the folder, and what `save_native` was given of a model, unchecked; raise if there is none."""
 
-    def both(folder: FolderReader) -> tuple[Vectors, dict[str, Any]]:
+    def both(folder: FolderReader) -> tuple[Lookup, dict[str, Any]]:
         vectors = _load(folder)
         if not folder.has(MODEL):
             raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
@@ -125,10 +123,10 @@ def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
     return read_folder(path, both)
 
 
-def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
+def load_documents(path: Path, model: dict[str, Any]) -> Lookup:
     """Load the vectors of documents that were saved with a model, which says their `id`."""
 
-    def read(folder: FolderReader) -> Vectors:
+    def read(folder: FolderReader) -> Lookup:
         found = _load(folder)
         if _read_json(folder, META).get("id") != model.get("documents"):
             raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
@@ -143,7 +141,7 @@ def meta_of(folder: FolderReader) -> dict[str, Any]:
     return _read_json(folder, META)
 
 
-def _load(folder: FolderReader) -> Vectors:
+def _load(folder: FolderReader) -> Lookup:
     path = folder.path
     try:
         meta = _read_meta(folder)
@@ -169,7 +167,7 @@ def _load(folder: FolderReader) -> Vectors:
         parts.check_finite(words, f"{path / TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
-        found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
+        found = Lookup(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
     found.how = how if isinstance(how := meta.get("how"), dict) else {}

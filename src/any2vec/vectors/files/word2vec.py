@@ -15,8 +15,7 @@ from any2vec.io.compression import compression_of, open_compressed
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.shown import decimals
 from any2vec.vectors.files.shard import Shard
-from any2vec.vectors.lookup import repeats
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.lookup import Lookup, repeats
 
 __all__ = [
     "LONGEST_HEADER",
@@ -55,14 +54,14 @@ class VectorBuilder:
         self.matrix[start:end] = vectors
         self.words.extend(words)
 
-    def build(self, path: Path) -> Vectors:
+    def build(self, path: Path) -> Lookup:
         """Return the Vectors, with counts of zero: the formats have none."""
         self._resize(len(self.words))
         try:
-            return Vectors(self.words, self.matrix)
+            return Lookup(self.words, self.matrix)
         except Any2VecError:  # a word occurs twice
             firsts = first_of_each(self.words, path)
-            return Vectors([self.words[i] for i in firsts], self.matrix[firsts])
+            return Lookup([self.words[i] for i in firsts], self.matrix[firsts])
 
     def _resize(self, rows: int) -> None:
         if rows != len(self.matrix):  # in place: no second copy
@@ -153,7 +152,7 @@ def save_text(shard: Shard, path: Path) -> None:
     write_in_host_order(path, chain([shard.header], text_rows(shard.own, decimals)), shard.communicator)
 
 
-def load_text(path: Path) -> Vectors:
+def load_text(path: Path) -> Lookup:
     """Read a file with a header or without; errors name the line."""
     with open_compressed(path) as stream:
         batches = _batches(stream, path)
@@ -178,7 +177,7 @@ def load_text(path: Path) -> Vectors:
     return builder.build(path)
 
 
-def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
+def text_rows(vectors: Lookup, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
     """Yield lines of a word and its vector, in blocks."""
     words, step = vectors.vocabulary.words, max(1, WRITTEN_TOGETHER // vectors.dim)
     for start in range(0, len(vectors), step):

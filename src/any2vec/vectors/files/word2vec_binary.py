@@ -21,7 +21,7 @@ from any2vec.vectors.files.word2vec import (
     quoted,
     without_mark,
 )
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.lookup import Lookup
 
 __all__ = ["binary_rows", "load_binary", "save_binary"]
 
@@ -33,7 +33,7 @@ def save_binary(shard: Shard, path: Path) -> None:
     write_in_host_order(path, chain([shard.header], binary_rows(shard.own)), shard.communicator)
 
 
-def load_binary(path: Path) -> Vectors:
+def load_binary(path: Path) -> Lookup:
     """Read a file, with or without line ends after the vectors; errors name the byte of the decompressed data."""
     with open_compressed(path) as stream:
         header = stream.readline(LONGEST_HEADER)
@@ -42,7 +42,7 @@ def load_binary(path: Path) -> Vectors:
         return _Reader(stream, path, len(header), number, dim).read()
 
 
-def binary_rows(vectors: Vectors) -> Iterator[bytes]:
+def binary_rows(vectors: Lookup) -> Iterator[bytes]:
     """Yield words and their vectors, in blocks."""
     words, matrix = vectors.vocabulary.words, vectors.matrix
     for block in blocks(matrix):
@@ -62,7 +62,7 @@ class _Reader:
         self.at = 0  # position in the chunk
         self.offset = offset  # of the chunk in the file
 
-    def read(self) -> Vectors:
+    def read(self) -> Lookup:
         words, matrix, size = self.builder.words, self.builder.matrix, 4 * self.dim
         starts = np.empty(self.number, np.int64)
         for row in range(self.number):

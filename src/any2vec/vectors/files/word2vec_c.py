@@ -18,12 +18,12 @@ from any2vec.vectors.files.formats import VECTORS, Format
 from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.files.word2vec import check_words, load_text, six_decimals, text_rows
 from any2vec.vectors.files.word2vec_binary import binary_rows, load_binary
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.lookup import Lookup
 
 __all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes", "with_line_end"]
 
 
-def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
+def save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
     """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
     with_end = with_line_end(vectors)
     check_words(with_end.words, path)
@@ -32,19 +32,19 @@ def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None,
     write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
 
 
-def with_line_end(vectors: Vectors) -> Vectors:
+def with_line_end(vectors: Lookup) -> Lookup:
     """Put </s> before all other words."""
     matrix = np.concatenate((_line_end(vectors.dim).matrix, vectors.matrix))
-    return Vectors([LINE_END, *vectors.words], matrix)
+    return Lookup([LINE_END, *vectors.words], matrix)
 
 
-def _line_end(dim: int) -> Vectors:
+def _line_end(dim: int) -> Lookup:
     """Return </s> alone: as in word2vec, no sample has it, and its vector is what a word's is before training."""
     drawn: NDArray[np.float64] = np.random.default_rng(0).uniform(-0.5, 0.5, (1, dim)) / dim
-    return Vectors([LINE_END], drawn.astype(np.float32))
+    return Lookup([LINE_END], drawn.astype(np.float32))
 
 
-def _save(shard: Shard, path: Path, rows: Callable[[Vectors], Iterator[bytes]]) -> None:
+def _save(shard: Shard, path: Path, rows: Callable[[Lookup], Iterator[bytes]]) -> None:
     """Write </s> and a shard's rows; compressed if the name ends in .gz."""
     parts = [rows(shard.own)]
     if shard.first:
