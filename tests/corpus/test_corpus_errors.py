@@ -103,7 +103,7 @@ def test_min_count_too_high(tmp_path):
 @pytest.mark.parametrize("suffix", ["txt", "gz"])
 def test_not_text(tmp_path, threads, block, suffix):
     pack = gzip.compress if suffix == "gz" else bytes
-    options = {"threads": threads, "_block": block}
+    options = {"threads": threads, "block": block}
     good = write(tmp_path / "good.txt", b"a\nb\n" * 30)
     path = write(tmp_path / f"t.{suffix}", pack(b"a b\n" * 50 + b"\xff\0a\0"))
     assert refused([good, path], **options).startswith(f"{path}, line 51: a NUL byte; is this UTF-16")

@@ -28,7 +28,6 @@ from any2vec.io.streams import READ, fill, naming, open_stream
 
 __all__ = [
     "BLOCK",
-    "TAIL",
     "Block",
     "InputSplits",
     "Span",

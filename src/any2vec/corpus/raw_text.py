@@ -22,20 +22,7 @@ from any2vec.io.inputs import WHITESPACE, split
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "AS_IT_IS",
-    "CODES",
-    "LOWER_GROWTH",
-    "NO_CODE",
-    "TOKEN_GROWTH",
-    "Buffers",
-    "RawText",
-    "decode",
-    "encode",
-    "lowered",
-    "padded",
-    "tokens",
-]
+__all__ = ["AS_IT_IS", "Buffers", "RawText"]
 
 CODES = 0x110000  # code points
 NO_CODE = -1

@@ -34,6 +34,7 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.inputs import InputFile, Source, check_unchanged
 from any2vec.io.memory import disk_errors, memory_errors
+from any2vec.options import whole_number
 
 __all__ = ["read_corpus"]
 
@@ -96,12 +97,13 @@ class _Reader:
 
     def read(self) -> Corpus:
         """Take the corpus from the cache, or read the text."""
-        communicator, self.held = self.communicator, range(self.hosts)
+        communicator = self.communicator
         several, seen = communicator.size > 1, dict[str, Any]()
         with shared_errors(communicator):
             settings = self._settings()
             if several:
                 seen = corpus_fingerprint(self.files, settings | {"cache": self.cache is not None, "block": self.block})
+        self.held = range(self.hosts)
         if several:
             check_same_fingerprint(communicator, seen)
             self.hosts, self.held = communicator.size, range(communicator.rank, communicator.rank + 1)
@@ -117,6 +119,9 @@ class _Reader:
         """Find the files and the words that are given; return all that decides V and W besides the text."""
         if self.column is not None and not isinstance(self.column, str):
             raise Any2VecError(f"`column` is {shown(self.column)}; it must be the name of a column, a str")
+        for name, least in (("min_count", 1), ("max_size", 2), ("threads", 1), ("hosts", 1)):
+            if name != "max_size" or self.max_size is not None:
+                whole_number(name, getattr(self, name), least)
         if self.hosts not in (1, self.communicator.size) and self.communicator.size > 1:
             raise Any2VecError(f"`hosts` is {self.hosts}, but the communicator has {self.communicator.size} hosts")
         if self.vocabulary is not None:

@@ -18,7 +18,7 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import disk_errors, write_all
 
-__all__ = ["Numbered", "no_column", "scan_sentences", "sentences_of", "tokens_in"]
+__all__ = ["Numbered", "scan_sentences", "sentences_of", "tokens_in"]
 
 _ROWS = 1000  # of a table, taken at a time
 _BYTES = 1 << 24  # of a table's column, likewise

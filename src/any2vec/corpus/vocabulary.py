@@ -15,17 +15,7 @@ from any2vec.corpus.word_table import PADDING, SEED, WordCounts, copy_words, key
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "Totals",
-    "Vocabulary",
-    "build_vocabulary_distributed",
-    "candidates",
-    "check_sum",
-    "choose",
-    "laid_out",
-    "merge_valid",
-    "totals_of",
-]
+__all__ = ["Vocabulary", "build_vocabulary_distributed", "check_sum", "choose", "laid_out", "merge_valid"]
 
 GROUP = 1 << 16  # words decoded at a time
 

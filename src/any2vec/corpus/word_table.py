@@ -20,8 +20,6 @@ from any2vec.llvm.intrinsics import load_u64
 
 __all__ = [
     "DONE",
-    "GROW_ARENA",
-    "GROW_SLOTS",
     "LONG",
     "PADDING",
     "SEED",
@@ -29,13 +27,11 @@ __all__ = [
     "WordTable",
     "copy_words",
     "find",
-    "hash_key",
     "insert",
     "key_of",
     "low_bytes",
     "merge",
     "mix",
-    "same_bytes",
 ]
 
 PADDING = 8  # spare bytes at the end of every array of bytes: `load_u64` reads past the last word

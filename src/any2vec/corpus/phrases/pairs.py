@@ -19,14 +19,12 @@ from any2vec.options import can_be_path
 
 __all__ = [
     "CONNECTOR",
-    "CONNECTORS",
     "HALF",
     "NO_RUN",
     "NPMI",
     "ONE",
     "RARE",
     "SCORINGS",
-    "TWO",
     "WORD2PHRASE",
     "Rule",
     "Runs",

@@ -20,7 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["PHRASES", "Pass", "PhraseList", "find_phrases", "join_phrases", "lines_of", "read_phrases"]
+__all__ = ["PHRASES", "PhraseList", "find_phrases", "join_phrases", "lines_of", "read_phrases"]
 
 
 class Pass(NamedTuple):

@@ -11,7 +11,6 @@ from dataclasses import astuple, dataclass, replace
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +18,17 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import together
 from any2vec.corpus.parts import Features, Subwords, encoded_word
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.io.compression import compression_of, open_compressed
+from any2vec.io.compression import open_compressed
 from any2vec.io.memory import blocks, check_finite, write_all
 from any2vec.io.outputs import refusals, replacing
 from any2vec.io.replaceable import start_of
 from any2vec.io.temporary import not_followed
 from any2vec.vectors.files.shard import Shard, check_same_parts
-from any2vec.vectors.files.word2vec import DEFLATE_RATIO, first_of_each
+from any2vec.vectors.files.word2vec import Reader, first_of_each
 from any2vec.vectors.lookup import NEGATIVE, Lookup
 from any2vec.vectors.parts import Parts
 
-__all__ = [
-    "HIERARCHICAL",
-    "MAGIC",
-    "Arguments",
-    "Reader",
-    "check_fasttext_words",
-    "dictionary_bytes",
-    "holds_fasttext",
-    "load_fasttext",
-    "no_features",
-    "read_arguments",
-    "read_dictionary",
-    "save_fasttext",
-]
+__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "no_features", "save_fasttext"]
 
 MAGIC = struct.pack("<i", 793_712_314)
 HIERARCHICAL = "hierarchical"
@@ -51,7 +37,6 @@ _ARGUMENTS = struct.Struct("<12id")
 _SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of the text, n-grams that pruning kept
 _ENTRY = struct.Struct("<qb")  # count, kind
 _VERSIONS = 11, 12
-_BLOCK = 1 << 22
 _LONGEST_WORD = 1 << 20
 _HIERARCHICAL, _NEGATIVE = 1, 2  # losses
 _SKIPGRAM, _SUPERVISED = 2, 3  # models
@@ -102,70 +87,6 @@ class Arguments:
     def pack(self) -> bytes:
         """Return the bytes that a file begins with."""
         return MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
-
-
-class Reader:
-    """Reads the parts of a file, checking that it has them, and knows the byte it is at."""
-
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        self.stream, self.path = stream, path
-        self.chunk, self.at, self.offset = b"", 0, 0
-        held = path.stat().st_size if path.is_file() else 1 << 62
-        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
-
-    @property
-    def where(self) -> str:
-        """The file and the byte, for messages."""
-        return f"{self.path}, byte {self.offset + self.at:,}"
-
-    def promised(self, size: int, what: str) -> None:
-        """Raise if the file cannot hold as many bytes more, before memory for them is taken."""
-        if self.offset + self.at + size > self.most:
-            raise Any2VecError(
-                f"{self.where}: {what}, {size:,} bytes, do not fit into the file: it is truncated, or damaged"
-            )
-
-    def more(self) -> None:
-        """Read a block, dropping what was read before."""
-        block = self.stream.read(_BLOCK)
-        if not block:
-            raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + len(self.chunk):,}")
-        self.chunk, self.offset, self.at = self.chunk[self.at :] + block, self.offset + self.at, 0
-
-    def take(self, form: struct.Struct) -> tuple[int, ...]:
-        """Read numbers."""
-        while len(self.chunk) < self.at + form.size:
-            self.more()
-        self.at += form.size
-        return form.unpack_from(self.chunk, self.at - form.size)
-
-    def skip(self, size: int) -> None:
-        """Leave out some bytes."""
-        while size > len(self.chunk) - self.at:
-            size -= len(self.chunk) - self.at
-            self.at = len(self.chunk)
-            self.more()
-        self.at += size
-
-    def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
-        """Read a matrix, into its own memory."""
-        found = np.empty((rows, columns), "<f4")
-        view = found.data.cast("B") if found.size else memoryview(b"")
-        done = min(len(view), len(self.chunk) - self.at)
-        view[:done] = self.chunk[self.at : self.at + done]
-        self.at += done
-        while done < len(view):
-            count = self.stream.readinto(view[done : done + _BLOCK])  # type: ignore[attr-defined]
-            self.offset += count
-            if not count:
-                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
-            done += count
-        return found.astype(np.float32, copy=False)
-
-    def end(self) -> None:
-        """Raise if there is more."""
-        if self.chunk[self.at :] or self.stream.read(1):
-            raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
 
 
 def read_arguments(reader: Reader) -> Arguments:

@@ -39,8 +39,6 @@ __all__ = [
     "check_output",
     "format_of",
     "held_format",
-    "holds_binary",
-    "holds_folder",
     "holds_text",
     "named_format",
     "read_vectors",

@@ -1,6 +1,7 @@
 """word2vec's text format and GloVe's, and what both of word2vec's share: the header, and the words they can hold."""
 
 import codecs
+import struct
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -18,8 +19,10 @@ from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.lookup import Lookup, repeats
 
 __all__ = [
+    "BLOCK_BYTES",
     "LONGEST_HEADER",
     "LONGEST_WORD",
+    "Reader",
     "VectorBuilder",
     "check_size",
     "check_words",
@@ -33,10 +36,79 @@ __all__ = [
     "without_mark",
 ]
 
+BLOCK_BYTES = 1 << 22
 LONGEST_HEADER = 1 << 10
 LONGEST_WORD = 1 << 16  # bytes
 WHITESPACE = frozenset(" \t\n\r\v\f")
 DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+
+
+class Reader:
+    """Reads the parts of a file, checking that it has them, and knows the byte it is at."""
+
+    def __init__(self, stream: IO[bytes], path: Path, offset: int = 0) -> None:
+        self.stream, self.path = stream, path
+        self.chunk, self.at, self.offset = b"", 0, offset
+        held = path.stat().st_size if path.is_file() else 1 << 62
+        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
+
+    @property
+    def where(self) -> str:
+        """The file and the byte, for messages."""
+        return f"{self.path}, byte {self.offset + self.at:,}"
+
+    def promised(self, size: int, what: str) -> None:
+        """Raise if the file cannot hold as many bytes more, before memory for them is taken."""
+        if self.offset + self.at + size > self.most:
+            raise Any2VecError(
+                f"{self.where}: {what}, {size:,} bytes, do not fit into the file: it is truncated, or damaged"
+            )
+
+    def more(self) -> None:
+        """Read a block, dropping what was read before."""
+        block = self.stream.read(BLOCK_BYTES)
+        if not block:
+            raise self.cut_off()
+        self.chunk, self.offset, self.at = self.chunk[self.at :] + block, self.offset + self.at, 0
+
+    def cut_off(self) -> Any2VecError:
+        """Make the error for a file that ends too early."""
+        return Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + len(self.chunk):,}")
+
+    def take(self, form: struct.Struct) -> tuple[int, ...]:
+        """Read numbers."""
+        while len(self.chunk) < self.at + form.size:
+            self.more()
+        self.at += form.size
+        return form.unpack_from(self.chunk, self.at - form.size)
+
+    def skip(self, size: int) -> None:
+        """Leave out some bytes."""
+        while size > len(self.chunk) - self.at:
+            size -= len(self.chunk) - self.at
+            self.at = len(self.chunk)
+            self.more()
+        self.at += size
+
+    def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
+        """Read a matrix, into its own memory."""
+        found = np.empty((rows, columns), "<f4")
+        view = found.data.cast("B") if found.size else memoryview(b"")
+        done = min(len(view), len(self.chunk) - self.at)
+        view[:done] = self.chunk[self.at : self.at + done]
+        self.at += done
+        while done < len(view):
+            count = self.stream.readinto(view[done : done + BLOCK_BYTES])  # type: ignore[attr-defined]
+            self.offset += count
+            if not count:
+                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
+            done += count
+        return found.astype(np.float32, copy=False)
+
+    def end(self) -> None:
+        """Raise if there is more."""
+        if self.chunk[self.at :] or self.stream.read(1):
+            raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
 
 
 class VectorBuilder:
@@ -142,7 +214,6 @@ def _encodable(word: str) -> bool:
     return True
 
 
-BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 26
 WRITTEN_TOGETHER = 1 << 16  # numbers
 

@@ -20,7 +20,7 @@ from any2vec.vectors.files.word2vec import check_words, load_text, six_decimals,
 from any2vec.vectors.files.word2vec_binary import binary_rows, load_binary
 from any2vec.vectors.lookup import Lookup
 
-__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes", "with_line_end"]
+__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes"]
 
 
 def save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
