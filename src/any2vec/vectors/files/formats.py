@@ -160,7 +160,7 @@ BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check
 NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
 FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
-_OF_WORDS = "and make any2vec.Lookup(words, matrix) of its words and their vectors"
+_OF_WORDS = "and make any2vec.Vectors(words, matrix) of its words and their vectors"
 _INSTEAD = {
     "pickle": "if you trust where it comes from (it may run any code), load it with the class of gensim that saved it, "
     "and give its vectors (`wv`) to any2vec.Vectors.from_gensim",
