@@ -17,7 +17,7 @@ from any2vec.io.inputs import WHITESPACE, refuse
 from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
+__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "numbers_of", "save_vocabulary"]
 
 LINE_END = "</s>"
 """What word2vec counts at the end of each line: the first word of its vocabularies."""
@@ -76,13 +76,18 @@ def save_vocabulary(
 
 def _holds_vocabulary(path: Path) -> bool:
     """Recognize what `save_vocabulary` or word2vec wrote: </s> first, then words by falling count."""
+    counts = numbers_of(path)
+    return counts is not None and counts == sorted(counts, reverse=True)
+
+
+def numbers_of(path: Path) -> list[int] | None:
+    """Return the numbers on the lines after that of </s>; None if the first lines are not words with a number each."""
     content, whole = start_of(path, _LONGEST_LINE)
     lines = content.split(b"\n")[: None if whole else -1]
     rows = [fields for line in lines if (fields := line.split())]
     if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
-        return False
-    counts = [int(count) for _, count in rows[1:]]
-    return counts == sorted(counts, reverse=True)
+        return None
+    return [int(count) for _, count in rows[1:]]
 
 
 VOCABULARY = Kind("a vocabulary", _holds_vocabulary)

@@ -50,11 +50,7 @@ def nearest(
 def answer(
     matrix: NDArray[np.float32], norms: NDArray[np.float32], asked: NDArray[np.int64], excluded: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the row nearest to b - a + c for each question, and its cosine: shapes (Q,); id -1 if none is left.
-
-    Questions are rows a, b, c (and more), shape (Q, 3 or more). `excluded`, shape (Q, k), are rows that may not answer;
-    a negative entry excludes nothing.
-    """
+    """Return the row nearest to b - a + c for each row a, b, c of `asked`, and its cosine; id -1 if none is left."""
     lengths = no_zeros(norms)[:, None]
     answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
     for start in range(0, len(asked), BLOCK_QUESTIONS):

@@ -166,10 +166,7 @@ class ShardedVectors:
     def _find(
         self, words: list[str]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """Find words: which are here, and their rows; which are on no host, and their vectors from their parts.
-
-        Raise an UnknownWordError on all hosts if a word has no vector.
-        """
+        """Find words: which are here, and their rows; which are on no host, and their vectors from their parts."""
         names = [self._as_word(word) for word in words]
         places, known = self._places(names)
         missing = np.flatnonzero(~known)

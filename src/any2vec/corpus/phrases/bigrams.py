@@ -59,10 +59,7 @@ class _Segments(NamedTuple):
 
 
 def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder: Path, threads: int) -> Bigrams:
-    """Find the pairs of words that are phrases by `rule`, in no particular order.
-
-    `connectors` are the ids of connector words; `folder` holds temporary files.
-    """
+    """Find the pairs of words that are phrases by `rule`, in no particular order."""
     bits = int(np.clip(text.words // WORDS_PER_PART, FEWEST_PARTS, MOST_PARTS)).bit_length() - 1
     of_words = rule.weights(text.counts, text.words)
     of_words[connectors] = CONNECTOR
@@ -210,11 +207,8 @@ def _pairs(
     pairs: NDArray[np.uint64],
     runs: NDArray[np.int32],
 ) -> int:
-    """Write the pairs of a piece that may be phrases, and the runs between them; return their number.
-
-    `weights` are those of `Rule`, by which pairs are left out without a branch: it could not be predicted.
-    """
-    size = 0
+    """Write the pairs of a piece that may be phrases by their weights, and the runs between; return their number."""
+    size = 0  # grows without a branch, which could not be predicted
     last, a = np.uint64(before), weight
     for i in range(ids.size):
         if ids[i] >= 0:

@@ -29,10 +29,7 @@ def join(
     seconds: NDArray[np.int32],
     phrases: NDArray[np.int32],
 ) -> None:
-    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free.
-
-    Afterwards `final` changes nothing.
-    """
+    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free."""
     table, joined = _Table(firsts, betweens, seconds, len(text.counts)), np.zeros(len(firsts), np.int64)
     head, at = -1, 0
     held: list[tuple[Piece, NDArray[np.int32]]] = []  # whose last words, from `at` of the first on, may be joined
@@ -227,10 +224,7 @@ def _write(
     joiner: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Copy text; before words that are INSIDE a phrase, the joiner replaces whitespace. Return its size.
-
-    `inside` says whether the word after the text is. A negative size means that the text has other words than `ids`.
-    """
+    """Copy text, with the joiner before words, or a next one, INSIDE a phrase; return its size, -1 for other words."""
     size = entry = 0
     kept = 0  # where the whitespace before the next word begins in `out`
     at = begin

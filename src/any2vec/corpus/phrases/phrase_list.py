@@ -104,10 +104,7 @@ def find_phrases(
     connectors: Sequence[str] = (),
     join_last: bool = True,
 ) -> PhraseList:
-    """Find phrases, a pass by each rule, on the text that those before it have joined; the last join may be left out.
-
-    Passes that find nothing are not listed.
-    """
+    """Find phrases, a pass by each rule, on the text that those before have joined; the last join may be left out."""
     passes: list[Pass] = []
     sign = joiner.encode()
     names = [word.encode() for word in connectors]

@@ -104,11 +104,7 @@ def read_arguments(reader: Reader) -> Arguments:
 
 
 def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
-    """Read words, their counts (zeros: unknown), and how many n-grams were kept.
-
-    What a text calls labels is in the dictionary, also of skip-gram and CBOW, which do not train them: it is left out.
-    A byte that is no UTF-8 becomes a surrogate, as by `surrogateescape`.
-    """
+    """Read words without labels, their counts (zeros: unknown), and how many n-grams were kept."""
     size, words, labels, tokens, kept = reader.take(_SIZES)
     if size < 1 or min(words, labels) < 0 or words + labels != size:
         raise Any2VecError(f"{reader.path}: damaged: {size:,} entries are not {words:,} words and {labels:,} labels")
@@ -262,10 +258,7 @@ def _n_grams(parts: Parts | None, path: Path) -> Subwords | None:
 
 
 def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
-    """Write rows at their places in a matrix that begins at a byte of a file, those that lie together at once.
-
-    Between rows there are zeros, if no other host writes some there, so that there are fewer writes.
-    """
+    """Write rows at their places in a matrix that begins at a byte of a file, near ones, zeros between, at once."""
     width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
     for block in blocks(rows):
         some = order[block]

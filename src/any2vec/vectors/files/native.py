@@ -63,10 +63,7 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Lookup | None = None) -> None:
-    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this.
-
-    With a model, the vectors of its `documents` on this host may be given.
-    """
+    """Write the folder, with what describes a model and its `documents` on this host, if given; all hosts call this."""
     communicator = shard.communicator
     with together(communicator):
         _check_words(shard, path)
@@ -101,10 +98,7 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
 
 
 def load_native(path: Path) -> Lookup:
-    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged.
-
-    While other programs replace it, this is one of the versions that were there.
-    """
+    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
     return read_folder(path, _load)
 
 
@@ -195,10 +189,7 @@ def _bounds(number: int, communicator: Communicator) -> NDArray[np.int64]:
 def _digests(
     shard: Shard, tensors: dict[str, NDArray[np.float32]], places: dict[str, NDArray[np.int64]]
 ) -> tuple[dict[str, str], str]:
-    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this.
-
-    `places` say where the rows of each host begin.
-    """
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
     communicator = shard.communicator
     found = {}
     for name, matrix in tensors.items():

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
 from any2vec.io.outputs import write_in_host_order
-from any2vec.io.replaceable import Kind, has_mark, start_of
+from any2vec.io.replaceable import Kind, has_mark
 from any2vec.vectors.classes import classes
 from any2vec.vectors.files.formats import VECTORS, Format
 from any2vec.vectors.files.shard import Shard
@@ -58,13 +58,8 @@ def _holds_either(path: Path) -> bool:
 
 def _holds_classes(path: Path) -> bool:
     """Recognize lines of a word and a number that begin with </s>, and unlike a vocabulary's do not fall."""
-    content, whole = start_of(path, 1 << 16)
-    lines = content.split(b"\n")[: None if whole else -1]
-    rows = [fields for line in lines if (fields := line.split())]
-    if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
-        return False
-    numbers = [int(number) for _, number in rows]
-    return any(after > before for before, after in pairwise(numbers[1:]))
+    numbers = numbers_of(path)
+    return numbers is not None and numbers != sorted(numbers, reverse=True)
 
 
 VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
