@@ -15,7 +15,6 @@ from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import (
     BLOCK,
     InputSplits,
-    blocks_of,
     check_same_fingerprint,
     corpus_fingerprint,
     split_evenly,
@@ -25,14 +24,14 @@ from any2vec.corpus.cache import cached, key_of, place_of
 from any2vec.corpus.corpus import Corpus, Documents, open_lines, open_worklist
 from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
 from any2vec.corpus.phrases.phrase_list import join_phrases
-from any2vec.corpus.phrases.phrased_text import PhrasedText, Progress, input_files
+from any2vec.corpus.phrases.phrased_text import PhrasedText, input_files
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import SENTENCE_END, IdText, Scan, encode_pieces, name_of, no_words, scan_blocks
+from any2vec.corpus.scan import SENTENCE_END, IdText, Progress, Scan, encode_pieces, name_of, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.vocabulary import Vocabulary, build_vocabulary_distributed, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
-from any2vec.io.inputs import InputFile, Source, check_unchanged
+from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import disk_errors, memory_errors
 from any2vec.options import whole_number
 
@@ -217,21 +216,8 @@ class _Reader:
         how: dict[str, Any] = {"raw": self.raw, "documents": self.documents}
         if self.files is None:
             return scan_sentences(self.source, where, column=self.column, host=self.communicator.rank, **how)
-        first, total = 0, None
-        if splits is not None:
-            first = splits.starts[self.held.start]
-            total = splits.starts[self.held.stop] - first
-
-        def report(consumed: int) -> None:
-            done = consumed - first
-            if self.progress is not None:
-                self.progress(done if total is None else min(max(done, 0), total), total)
-
-        with disk_errors(where):
-            blocks = blocks_of(self.files, self.block, splits)
-            scan = scan_blocks(blocks, where, threads=self.threads, size=self.block, progress=report, **how)
-        check_unchanged(self.files)
-        return scan
+        sizes = {"threads": self.threads, "size": self.block}
+        return scan_files(self.files, where, splits, progress=self.progress, **sizes, **how)
 
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""

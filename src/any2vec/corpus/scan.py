@@ -5,21 +5,21 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
-from any2vec.corpus.blocks import BLOCK, Block, lines_before, new_buffer
+from any2vec.corpus.blocks import BLOCK, Block, InputSplits, blocks_of, lines_before, new_buffer
 from any2vec.corpus.corpus import BOUNDS, IDS, LINES, map_file
 from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
-from any2vec.io.inputs import HEAD, OF_NUL, InputFile, refuse
-from any2vec.io.memory import write_all, zeros
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, refuse
+from any2vec.io.memory import disk_errors, write_all, zeros
 from any2vec.llvm.compiled import njit
 
 __all__ = [
@@ -28,12 +28,13 @@ __all__ = [
     "SENTENCE_END",
     "IdText",
     "Piece",
+    "Progress",
     "Scan",
     "encode_pieces",
     "name_of",
     "no_words",
     "remap",
-    "scan_blocks",
+    "scan_files",
 ]
 
 
@@ -105,14 +106,36 @@ class _Counter:
         return _Done(block, piece, scanned, unended)
 
 
+Progress = Callable[[int, int | None], None]
+"""Called now and then with the bytes that are done, and all bytes, None if unknown."""
+
+
+def scan_files(
+    files: list[InputFile], folder: Path, splits: InputSplits | None, progress: Progress | None = None, **how: Any
+) -> Scan:
+    """Scan the parts of files that are held in `splits`, as `scan_blocks` does, in blocks of a `size`."""
+    first = splits.starts[splits.held.start] if splits else 0
+    total = splits.starts[splits.held.stop] - first if splits else None
+
+    def report(consumed: int) -> None:
+        done = consumed - first
+        if progress is not None:
+            progress(done if total is None else min(max(done, 0), total), total)
+
+    with disk_errors(folder):
+        scan = scan_blocks(blocks_of(files, how["size"], splits), folder, report, **how)
+    check_unchanged(files)
+    return scan
+
+
 def scan_blocks(
     blocks: Iterable[Block],
     folder: Path,
+    progress: Callable[[int], None] = lambda _: None,
     *,
     threads: int = 1,
     size: int = BLOCK,
     raw: RawText = AS_IT_IS,
-    progress: Callable[[int], None] | None = None,
     documents: bool = False,
 ) -> Scan:
     """Count the words of blocks of about `size` bytes, for `documents` also lines; write their ids to `folder`."""
@@ -146,8 +169,7 @@ def scan_blocks(
                 ended += scanned.lines
                 if block.ends and unended and (scanned.entries or block.start):  # else the next part has the line feed
                     ended += 1
-                if progress is not None:
-                    progress(block.consumed)
+                progress(block.consumed)
     finally:
         for counter in counters:
             counter.file.close()

@@ -54,7 +54,7 @@ def evaluate_word_analogies(
     """
     keys, ids = _keys(vectors, restrict_vocab, case_insensitive)
     sections = [
-        (section.name, [tuple(_key(word, case_insensitive) for word in question) for question in section.questions])
+        (section.name, [tuple(map(fold if case_insensitive else str, question)) for question in section.questions])
         for section in as_questions(analogies)
     ]
     asked = [q for _, asked_here in sections for q in asked_here if all(word in ids for word in q)]
@@ -139,12 +139,8 @@ def evaluate_word_pairs(
 def _keys(vectors: Neighbours, restrict: int | None, fold_case: bool) -> tuple[list[str], dict[str, int]]:
     """Return the words that are used, as questions spell them, and the id that each spelling means: the first."""
     last = None if restrict is None else whole_number("restrict_vocab", restrict, 1)
-    keys = [_key(word, fold_case) for word in vectors.words[:last]]
+    keys = [*map(fold if fold_case else str, vectors.words[:last])]
     return keys, {key: i for i, key in reversed(list(enumerate(keys)))}
-
-
-def _key(word: str, fold_case: bool) -> str:
-    return fold(word) if fold_case else word
 
 
 def _with_other_spellings(keys: Sequence[str], asked: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -75,8 +75,10 @@ class _Reader(Reader):
         """Read a word and the space that ends it; return the byte of its vector, all of which is in the chunk."""
         while (end := self.chunk.find(b" ", self.at)) < 0 or len(self.chunk) <= end + 4 * self.dim:
             if end < 0 and len(self.chunk) - self.at > LONGEST_WORD:
-                raise Any2VecError(f"{self.where}: no space ends the word {quoted(self.chunk[self.at :])}")
+                break
             self.more()
+        if end < 0 or end - self.at > LONGEST_WORD + 1:  # a line end may precede a word
+            raise Any2VecError(f"{self.where}: no space ends the word {quoted(self.chunk[self.at :])}")
         word = self.chunk[self.at : end].lstrip(b"\n")
         wrong = f"or the header's {self.dim:,} dimensions are wrong"
         if not word:
