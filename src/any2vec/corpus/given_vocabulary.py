@@ -20,7 +20,7 @@ from any2vec.io.replaceable import Kind, start_of
 __all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "numbers_of", "save_vocabulary"]
 
 LINE_END = "</s>"
-"""What word2vec counts at the end of each line: the first word of its vocabularies."""
+"""The word that word2vec counts at the end of each line: the first one of its vocabularies."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_LINE = 1 << 16

@@ -1,4 +1,4 @@
-"""What words have in common: n-grams of characters, as fastText has them, and features of items, such as brands."""
+"""Parts that words have in common: n-grams of characters, as in fastText, and features of items, such as brands."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ _SIGN = np.uint64(0xFFFFFF00)
 
 @dataclass(frozen=True)
 class Subwords:
-    """Which parts of a word count: the n-grams of ``<word>`` of `least` to `most` characters, hashed to buckets.
+    """The parts of a word that count: the n-grams of ``<word>`` of `least` to `most` characters, hashed to buckets.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _hash(hashed: np.uint64, byte: np.uint8) -> np.uint64:
 
 
 class Features:
-    """Which features tokens have.
+    """The features that tokens have.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Features:
 
     @property
     def buckets(self) -> int:
-        """How many features there are: numbers are below."""
+        """The number of features: numbers are below."""
         return len(self.names)
 
     @cached_property

@@ -283,7 +283,7 @@ def _spaced(  # noqa: C901, PLR0912 (one state, which calls would have to pass o
 
 @dataclass(frozen=True)
 class RawText:
-    """What is done with text before it is split at whitespace: made lower case, as by `str.lower`; tokens separated."""
+    """The changes of a text before it is split at whitespace: lower case, as by `str.lower`, and separated tokens."""
 
     lowercase: bool = False
     tokenize: bool = False

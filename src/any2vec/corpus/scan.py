@@ -39,7 +39,7 @@ __all__ = [
 
 
 class Piece(NamedTuple):
-    """Where a block's provisional ids are: `entries` int32s at `offset` bytes of a part's file."""
+    """The place of a block's provisional ids: `entries` int32s at `offset` bytes of a part's file."""
 
     part: int
     offset: int
@@ -58,7 +58,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What one pass over (a part of) the text found."""
+    """The outcome of one pass over (a part of) the text."""
 
     parts: list[WordCounts]  # of each thread; a provisional id is a place there
     files: list[Path]  # the provisional ids that each thread wrote; -1 ends a sentence

@@ -35,7 +35,7 @@ PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
 
 
 class Scanned(NamedTuple):
-    """How a scan ended (DONE, or NUL or TOO_LONG: not text), ids written, words and line feeds up to there."""
+    """The end of a scan (DONE, or NUL or TOO_LONG: not text), ids written, words and line feeds up to there."""
 
     status: int
     entries: int

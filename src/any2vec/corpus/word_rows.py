@@ -18,7 +18,7 @@ _FEW = 1 << 22  # numbers of which each may have an entry in a table, whatever i
 
 @dataclass(frozen=True, eq=False)
 class WordRows:
-    """Which rows of e make each word's vector: V rows of words and P rows of parts, the most frequent ones first."""
+    """The rows of e that make each word's vector: V rows of words and P rows of parts, the most frequent ones first."""
 
     bounds: NDArray[np.int64]  # word w has the rows ``rows[bounds[w] : bounds[w + 1]]``
     rows: NDArray[np.int32]  # each word's own row first, then those of its parts, as often as it has them

@@ -22,7 +22,7 @@ Word = TypeVar("Word", str, int)
 
 
 class GensimNames(Neighbours):
-    """What users of gensim call; arguments and results are gensim's, except as a docstring says.
+    """The methods that users of gensim call; arguments and results are gensim's, except as a docstring says.
 
     Throughout, an integer never stands for a row, but where all words are integers for the word of its digits, and the
     cosine with a vector of zeros is 0, not NaN.

@@ -59,7 +59,7 @@ class Lookup:
         if parts is not None and not isinstance(parts, Parts):
             raise Any2VecError(f"`parts` is {shown(parts)}; Parts are expected")
         self.parts = parts
-        """What the embedding vectors are means of, so that unknown words have vectors, too; or None."""
+        """The rows that the embedding vectors are means of, so that unknown words have vectors, too; or None."""
         self._check_shapes()
 
     @classmethod
@@ -93,7 +93,7 @@ class Lookup:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each word occurs in the corpus, shape (V,); zeros if unknown."""
+        """The number of times that each word occurs in the corpus, shape (V,); zeros if unknown."""
         return self.vocabulary.counts
 
     @property

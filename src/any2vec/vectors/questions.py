@@ -1,4 +1,4 @@
-"""By which words vectors are judged: analogy questions, and pairs with human judgements of similarity."""
+"""Sets of words by which vectors are judged: analogy questions, and pairs with human judgements of similarity."""
 
 import codecs
 import math

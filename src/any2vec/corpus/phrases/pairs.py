@@ -87,7 +87,7 @@ SLACK = 1 - 1e-5  # of a bound in float32
 
 @dataclass(frozen=True)
 class Rule:
-    """Which pairs are phrases: both words and the pair occur `min_count` times, and the score is above `threshold`."""
+    """The rule for phrases: both words and the pair occur `min_count` times, and the score is above `threshold`."""
 
     threshold: float
     min_count: int

@@ -35,7 +35,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PhraseList:
-    """What passes over a text found; the words of a pass may be phrases of those before it."""
+    """The phrases that passes over a text found; the words of a pass may be phrases of those before it."""
 
     joiner: str
     passes: Sequence[Pass]
@@ -91,7 +91,7 @@ class PhraseList:
 
 
 class _Head(dict[str, "str | _Head"]):
-    """What may follow the first words of a phrase: the last word, with the phrase, or a connector word."""
+    """The words that may follow the first ones of a phrase: the last word, with the phrase, or a connector word."""
 
 
 def find_phrases(

@@ -80,7 +80,7 @@ class Arguments:
 
     @property
     def subwords(self) -> Subwords | None:
-        """Which n-grams words have; None if they have none."""
+        """The n-grams that words have; None if they have none."""
         least = max(self.least, 1)  # 0 and 1 mean the same
         return Subwords(least, self.most, self.buckets) if self.buckets > 0 and self.most >= least else None
 

@@ -172,7 +172,7 @@ _INSTEAD = {
     "torch": f"read it with torch.load(path, weights_only=True), {_OF_WORDS}",
     "mat": f"read it with scipy.io.loadmat, {_OF_WORDS}",
 }
-"""What can be done with files of other programs that may hold vectors."""
+"""Ways to read files of other programs that may hold vectors."""
 NAMED = {"fasttext": FASTTEXT}
 """Formats that no ending says, by their names."""
 
@@ -336,7 +336,7 @@ def _holds(kind: Format, path: Path) -> bool:
 
 
 VECTORS = Kind("vectors", _holds_vectors)
-"""What vectors may replace: vectors in any format."""
+"""Vectors in any format, which others may replace."""
 
 
 def format_of(path: Path, training: bool = False) -> Format:

@@ -63,8 +63,8 @@ def _holds_classes(path: Path) -> bool:
 
 
 VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
-"""What word2vec's ``-output`` may replace."""
+"""The files that word2vec's ``-output`` may replace."""
 TEXT = Format(load_text, partial(_save, rows=partial(text_rows, formatted=six_decimals)), check_words=check_words)
-"""What word2vec writes by default."""
+"""The default of word2vec."""
 BINARY = Format(load_binary, partial(_save, rows=binary_rows), check_words=check_words)
-"""What it writes by ``-binary 1``."""
+"""Its ``-binary 1``."""
