@@ -160,7 +160,13 @@ class _Reader:
         raw_words, invalid, line_ends = found_by_all.tolist()
         if raw_words == 0:
             raise no_words(self.files)
-        vocabulary, ids = self._choose(part)
+        if self.given is None:
+            vocabulary, ids = build_vocabulary_distributed(
+                part, self.min_count, self.max_size, communicator, self.known
+            )
+        else:
+            with shared_errors(communicator):
+                vocabulary, ids = self.given, look_up(self.given, part)
         if end is not None:
             ids[end] = SENTENCE_END
         final = [ids[place] for place in places]
@@ -218,13 +224,6 @@ class _Reader:
             return scan_sentences(self.source, where, column=self.column, host=self.communicator.rank, **how)
         sizes = {"threads": self.threads, "size": self.block}
         return scan_files(self.files, where, splits, progress=self.progress, **sizes, **how)
-
-    def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """Return V and the id of each word of `part`, -1 if it is dropped."""
-        if self.given is None:
-            return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator, self.known)
-        with shared_errors(self.communicator):
-            return self.given, look_up(self.given, part)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:

@@ -162,7 +162,9 @@ def scan_blocks(
                 lines += scanned.lines
                 if scanned.status != DONE:
                     line = lines_before(begun.file, begun.start) + lines + 1
-                    raise _not_text(f"{block.file.name}, line {line:,}", scanned.status)
+                    what = f"a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?"
+                    what = f"a NUL byte; {OF_NUL}" if scanned.status == NUL else what
+                    raise Any2VecError(f"{block.file.name}, line {line:,}: {what}")
                 pieces.append(piece._replace(line=ended))
                 words += scanned.words
                 all_lines += scanned.lines
@@ -175,12 +177,6 @@ def scan_blocks(
             counter.file.close()
     parts = [counter.table.part() for counter in counters]
     return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines, ended)
-
-
-def _not_text(where: str, status: int) -> Any2VecError:
-    if status == NUL:
-        return Any2VecError(f"{where}: a NUL byte; {OF_NUL}")
-    return Any2VecError(f"{where}: a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?")
 
 
 def no_words(files: list[InputFile] | None) -> Any2VecError:

@@ -300,7 +300,10 @@ def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
     if isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 1 and not (counts < 0).any():
         return counts
     try:
-        values = [_whole(value) for value in np.asarray(counts).reshape(-1).tolist()]
+        given = np.asarray(counts).reshape(-1).tolist()
+        values = [operator.index(int(n) if isinstance(n, float) and n.is_integer() else n) for n in given]
+        if bool in map(type, given):
+            raise TypeError
     except (OverflowError, TypeError, ValueError):
         raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
     for i, value in enumerate(values):
@@ -308,14 +311,6 @@ def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
             of = f" of {shown(words[i])}" if len(values) == len(words) else ""
             raise Any2VecError(f"the count{of} is {value:,}; it must be from 0 to 2^63 - 1")
     return np.array(values, np.int64)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, bool):
-        raise TypeError
-    return operator.index(value)
 
 
 def _numbers(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

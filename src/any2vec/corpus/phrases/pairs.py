@@ -243,7 +243,8 @@ def check_connectors(given: Any) -> None:
     if single or not isinstance(given, Collection):
         raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
     for word in given:
-        if not _is_word(_spelt(word)):
+        spelt = _spelt(word)
+        if not isinstance(spelt, str) or spelt.split() != [spelt] or not spelt.isprintable():
             raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
 
 
@@ -265,10 +266,6 @@ def named(words: tuple[str, ...]) -> str | list[str]:
 def _spelt(word: Any) -> Any:
     """Return an integer as its digits, as tokens are."""
     return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
-
-
-def _is_word(word: object) -> bool:
-    return isinstance(word, str) and word.split() == [word] and word.isprintable()
 
 
 def _read(path: Path) -> list[str]:

@@ -194,11 +194,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
     return PhraseList(joiner, passes), settings
 
 
-def _holds_phrases(path: Path) -> bool:
-    return start_of(path, len(_TITLE))[0] == _TITLE.encode()
-
-
-PHRASES = Kind("phrases", _holds_phrases)
+PHRASES = Kind("phrases", lambda path: start_of(path, len(_TITLE))[0] == _TITLE.encode())
 
 
 def _settings(lines: list[str]) -> dict[str, Any] | None:

@@ -92,7 +92,7 @@ def holds_binary(path: Path) -> bool:
         if space < 0 and not whole:
             break
         word = content[at:space].lstrip(b"\n")
-        if space < 0 or not word or not _is_utf8(word):
+        if space < 0 or not word or word.decode(errors="ignore").encode() != word:
             return False
         at = space + 1 + 4 * dim
         numbers.append(content[space + 1 : at])
@@ -116,14 +116,6 @@ def _are_numbers(fields: list[bytes]) -> bool:
         return bool(np.isfinite(np.array(fields, np.float64)).all())
     except ValueError:
         return False
-
-
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _is_text(content: bytes) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.cluster.communicator import allgather_bytes, together
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import read_regular
 from any2vec.io.memory import check_finite
@@ -72,7 +72,8 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
     if shard.training and shard.own.t is not None:
         tensors["t"] = shard.own.t
     tensors |= parts_to_tensors(shard.own.parts)
-    places = {name: _bounds(len(matrix), communicator) for name, matrix in tensors.items()}
+    sizes = {name: communicator.allgather(np.array([len(matrix)], np.int64)) for name, matrix in tensors.items()}
+    places = {name: np.append(0, np.cumsum(number)) for name, number in sizes.items()}  # where each host's rows begin
     tensors = {name: matrix for name, matrix in tensors.items() if places[name][-1]}
     rows, id_ = _digests(shard, tensors, places)
     with replacing(path, folder=True, communicator=communicator) as folder:
@@ -179,11 +180,6 @@ def _check_words(shard: Shard, path: Path) -> None:
         for word in shard.words:
             if _PAIR.search(word):
                 raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
-
-
-def _bounds(number: int, communicator: Communicator) -> NDArray[np.int64]:
-    """Return where each host's rows begin, and the number of all; all hosts call this."""
-    return np.append(0, np.cumsum(communicator.allgather(np.array([number], np.int64))))
 
 
 def _digests(

@@ -186,32 +186,21 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
 def check_words(words: Iterable[str], path: Path) -> None:
     """Refuse words that word2vec's formats cannot hold: empty, with whitespace, too long, or not Unicode text."""
     for word in words:
-        if not word or not WHITESPACE.isdisjoint(word) or not _encodable(word):
+        if not word or not WHITESPACE.isdisjoint(word) or word.encode(errors="ignore").decode() != word:
             reason = "empty, with whitespace, or not text"
         elif 4 * len(word) > LONGEST_WORD and len(word.encode()) > LONGEST_WORD:
             reason = f"longer than {LONGEST_WORD:,} bytes"
         else:
             continue
         instead = "save to a name without an ending: a folder can hold it"
-        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {_short(word)} ({reason}); {instead}")
+        short = repr(word) if len(word) <= 100 else shown(word)
+        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {short} ({reason}); {instead}")
 
 
 def quoted(text: bytes) -> str:
     """Quote bytes from a file for an error, on one line, at most 40 of them."""
     start = text[:40].decode("utf-8", "backslashreplace").rstrip()
     return repr(start + "..." if len(text) > 40 else start)
-
-
-def _short(word: str) -> str:
-    return repr(word) if len(word) <= 100 else shown(word)
-
-
-def _encodable(word: str) -> bool:
-    try:
-        word.encode()
-    except UnicodeEncodeError:  # a lone surrogate
-        return False
-    return True
 
 
 LONGEST_LINE = 1 << 26

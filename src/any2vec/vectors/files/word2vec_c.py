@@ -53,11 +53,9 @@ def _save(shard: Shard, path: Path, rows: Callable[[Lookup], Iterator[bytes]]) -
 
 
 def _holds_either(path: Path) -> bool:
-    return VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name) or _holds_classes(path)
-
-
-def _holds_classes(path: Path) -> bool:
-    """Recognize lines of a word and a number that begin with </s>, and unlike a vocabulary's do not fall."""
+    """Recognize vectors; or lines of a word and a number from </s> on, which unlike a vocabulary's do not fall."""
+    if VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name):
+        return True
     numbers = numbers_of(path)
     return numbers is not None and numbers != sorted(numbers, reverse=True)
 
