@@ -1,7 +1,7 @@
 """A hash table from words to provisional ids and counts.
 
 Open addressing with linear probing. A slot is four 64-bit numbers, half a cache line: the two halves of the word's key
-(`word_hash.key_of`), its id + 1 (0 if empty) and its count. So most words take one access to memory. The words' bytes
+(`key_of`), its id + 1 (0 if empty) and its count. So most words take one access to memory. The words' bytes
 lie in an arena in the order of their ids, each followed by a line feed. Words of up to 15 bytes are their own keys,
 longer ones are compared byte by byte: two words are never taken for one.
 """
