@@ -103,7 +103,7 @@ def test_min_count_too_high(tmp_path):
 @pytest.mark.parametrize("suffix", ["txt", "gz"])
 def test_not_text(tmp_path, threads, block, suffix):
     pack = gzip.compress if suffix == "gz" else bytes
-    options = {"threads": threads, "_block": block}
+    options = {"threads": threads, "block": block}
     good = write(tmp_path / "good.txt", b"a\nb\n" * 30)
     path = write(tmp_path / f"t.{suffix}", pack(b"a b\n" * 50 + b"\xff\0a\0"))
     assert refused([good, path], **options).startswith(f"{path}, line 51: a NUL byte; is this UTF-16")
@@ -133,7 +133,7 @@ def test_damaged_compressed_files(tmp_path, name, compress, threads):
     packed = compress(TEXT)
     for content in (packed[: len(packed) // 2], packed[:-3], packed[:5], b"not packed " * 99):
         path = write(tmp_path / name, content)
-        assert refused(path, threads=threads, _block=9999).startswith(f"{path}: not a complete {name[2:]} file: ")
+        assert refused(path, threads=threads, block=9999).startswith(f"{path}: not a complete {name[2:]} file: ")
     spoilt = bytearray(packed)
     spoilt[len(packed) // 2] ^= 0xFF
     path = write(tmp_path / name, bytes(spoilt))
@@ -203,7 +203,7 @@ def test_interrupted(tmp_path, monkeypatch, threads, source):
     monkeypatch.setattr("any2vec.corpus.scan.remap", interrupt)
     given = write(tmp_path / "t.txt", TEXT) if source == "file" else [["a", "b"]]
     with pytest.raises(KeyboardInterrupt):
-        read_corpus(given, min_count=1, threads=threads, _block=5000)
+        read_corpus(given, min_count=1, threads=threads, block=5000)
 
 
 def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
@@ -241,7 +241,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path, threads):
     path = tmp_path / "text.txt"
     path.write_text("the cat sat on the mat\n" * 5000)
     with pytest.raises(Any2VecError, match=rf"{path}: changed while it was read"):
-        read_corpus(path, cache=None, threads=threads, progress=lambda *_: os.truncate(path, 1000), _block=256)
+        read_corpus(path, cache=None, threads=threads, progress=lambda *_: os.truncate(path, 1000), block=256)
     assert not list((tmp_path / "temporary").iterdir())
 
 
@@ -284,5 +284,5 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, name, change):
     column = "text" if path.suffix == ".parquet" else None
     refusal = r": (changed while it was read|not a complete|cannot be read)"
     with pytest.raises(Any2VecError, match=rf"{path}{refusal}"):
-        read_corpus(source, cache=tmp_path / "cache", min_count=1, progress=alter, column=column, _block=256)
+        read_corpus(source, cache=tmp_path / "cache", min_count=1, progress=alter, column=column, block=256)
     assert done

@@ -132,7 +132,7 @@ def test_training_takes_them_as_the_text_that_is_written(tmp_path, threads, bloc
     sources |= {"lists": list(kept), "in memory": phrases.transform(lines_of(files))}
     vectors = {}
     for name, source in sources.items():
-        corpus = read_corpus(source, threads=threads, cache=None, _block=block)
+        corpus = read_corpus(source, threads=threads, cache=None, block=block)
         assert found(corpus)[:4] == expected[:4], name
         model = Word2Vec(**SIZES, cache=None).fit(source)
         vectors[name] = model.vectors_.matrix

@@ -123,7 +123,7 @@ def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, 
     lines = [line.decode(errors="replace") for line in text.split(b"\n")]
     for how in WAYS:
         changed = BOM + read_as(text.removeprefix(BOM), **how)
-        read = read_corpus(folder / "a.txt", min_count=1, cache=None, raw=RawText(**how), _block=1 + 7 * block)
+        read = read_corpus(folder / "a.txt", min_count=1, cache=None, raw=RawText(**how), block=1 + 7 * block)
         assert found(read) == naive([changed]), how
         for line in lines:
             assert [word.encode() for word in RawText(**how).words(line)] == read_as(line.encode(), **how).split()
@@ -147,10 +147,10 @@ def test_every_source(tmp_path, monkeypatch):
     lines = raw.splitlines(keepends=True)
     (tmp_path / "folder" / "a.txt").write_bytes(b"".join(lines[:50]))
     (tmp_path / "folder" / "b.txt.gz").write_bytes(gzip.compress(b"".join(lines[50:])))
-    assert found(read_corpus(tmp_path / "folder", **how, _block=100, threads=2)) == want
-    assert found(read_corpus(tmp_path / "folder", **how, _block=100, hosts=3)) == want
+    assert found(read_corpus(tmp_path / "folder", **how, block=100, threads=2)) == want
+    assert found(read_corpus(tmp_path / "folder", **how, block=100, hosts=3)) == want
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(raw)))
-    assert found(read_corpus("-", **how, _block=100)) == want
+    assert found(read_corpus("-", **how, block=100)) == want
     rows = [{"text": line} for line in raw.decode().split("\n")]
     assert found(read_corpus(rows, column="text", **how)) == want
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -203,7 +203,7 @@ def test_too_long_a_run_is_refused_however_short_its_words_become(tmp_path, how,
     (tmp_path / "a.txt").write_bytes(b"a b\n" + run[:65_537] + b" c d\n")
     for block in (1 << 10, 1 << 22):
         with pytest.raises(Any2VecError, match=r"a.txt, line 2: a word longer than 65,536 bytes"):
-            read_corpus(tmp_path / "a.txt", min_count=1, cache=None, raw=RawText(**how), _block=block)
+            read_corpus(tmp_path / "a.txt", min_count=1, cache=None, raw=RawText(**how), block=block)
 
 
 def test_each_way_has_an_entry_in_the_cache(tmp_path):

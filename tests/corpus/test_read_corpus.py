@@ -52,9 +52,9 @@ def test_any_text_threads_and_blocks_give_what_the_naive_version_gives(
     expected = naive(texts, **options)
     if len(expected[0]) < 2:
         with pytest.raises(Any2VecError):
-            read_corpus(paths, **options, threads=threads, cache=None, _block=block)
+            read_corpus(paths, **options, threads=threads, cache=None, block=block)
         return
-    assert found(read_corpus(paths, **options, threads=threads, cache=None, _block=block)) == expected
+    assert found(read_corpus(paths, **options, threads=threads, cache=None, block=block)) == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,7 +86,7 @@ def test_a_larger_text(tmp_path, threads, block):
         tmp_path / "t",
         min_count=3,
         threads=threads,
-        _block=block,
+        block=block,
         progress=lambda done, total: calls.append((done, total)),
     )
     assert found(corpus) == naive([text], 3)
@@ -115,7 +115,7 @@ def test_compressed(tmp_path, name, compress, threads):
     (tmp_path / name).write_bytes(packed)
     calls = []
     corpus = read_corpus(
-        tmp_path / name, min_count=2, threads=threads, _block=5000, progress=lambda *call: calls.append(call)
+        tmp_path / name, min_count=2, threads=threads, block=5000, progress=lambda *call: calls.append(call)
     )
     assert found(corpus) == naive([text], 2)
     assert calls[-1] == (len(packed), len(packed))
@@ -157,7 +157,7 @@ def test_standard_input(monkeypatch, threads):
     text = some_text(2000)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
     calls = []
-    corpus = read_corpus("-", min_count=1, threads=threads, _block=999, progress=lambda *call: calls.append(call))
+    corpus = read_corpus("-", min_count=1, threads=threads, block=999, progress=lambda *call: calls.append(call))
     assert found(corpus) == naive([text])
     assert calls[-1] == (len(text), None)
 
@@ -176,7 +176,7 @@ def test_a_pipe(tmp_path):
 def test_one_line_of_any_length_is_one_sentence(tmp_path, max_size):
     text = some_text(50_000).replace(b"\n", b" ")
     (tmp_path / "t").write_bytes(text)
-    corpus = read_corpus(tmp_path / "t", min_count=1, max_size=max_size, threads=2, _block=10_000)
+    corpus = read_corpus(tmp_path / "t", min_count=1, max_size=max_size, threads=2, block=10_000)
     assert len(corpus.worklist.bounds) == 2
     assert found(corpus) == naive([text], 1, max_size)
 
@@ -185,9 +185,9 @@ def test_the_longest_word_at_every_kind_of_block_end(tmp_path):
     text = b"a " + b"x" * 65_536 + b" b\n" + b"y" * 65_536
     (tmp_path / "t").write_bytes(text)
     for block in (997, 65_535, 65_538, 65_539, 65_540, 70_000, 1 << 22):
-        assert found(read_corpus(tmp_path / "t", min_count=1, cache=None, _block=block)) == naive([text])
+        assert found(read_corpus(tmp_path / "t", min_count=1, cache=None, block=block)) == naive([text])
     (tmp_path / "t.gz").write_bytes(gzip.compress(text))
-    assert found(read_corpus(tmp_path / "t.gz", min_count=1, cache=None, _block=997)) == naive([text])
+    assert found(read_corpus(tmp_path / "t.gz", min_count=1, cache=None, block=997)) == naive([text])
 
 
 def test_windows_line_ends_blank_lines_and_a_byte_order_mark(tmp_path):

@@ -3,6 +3,7 @@
 import ast
 import inspect
 from dataclasses import fields
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,13 @@ def room_of(path):
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
-def imports(path):
-    """Names of modules of this package that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+def imports(path, types=True):
+    """Names of modules of this package that a file imports, anywhere in it; perhaps without what only types need."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
+            node.body = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -76,6 +81,19 @@ def test_a_room_imports_from_rooms_before_it():
             known = other == room or (FLOOR.get(other, 99) < FLOOR[room] and other in EXTRA.get(room, FLOOR))
             wrong += [] if known else [f"{path.relative_to(SOURCE)} imports {name}"]
     assert not wrong
+
+
+def test_no_circle_of_imports():
+    """Functions' imports count, too."""
+    names = {path: f"any2vec.{'.'.join(path.relative_to(SOURCE).with_suffix('').parts)}" for path in MODULES}
+    known = {name.removesuffix(".__init__") for name in names.values()}
+    within = {}
+    for path, name in names.items():
+        found = {other if other in known else other.rpartition(".")[0] for other in imports(path, types=False)}
+        within[name.removesuffix(".__init__")] = found & known
+    circle = {"any2vec.report.page", "any2vec.report.report"}  # a report makes its page
+    within["any2vec.report.page"] -= circle
+    TopologicalSorter(within).prepare()  # raises a CycleError
 
 
 def test_kernels_are_kept_where_nobody_else_may_write():

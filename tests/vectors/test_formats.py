@@ -17,9 +17,9 @@ from any2vec.io import memory
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.io.shown import decimals
-from any2vec.vectors.files import formats, word2vec, word2vec_binary
-from any2vec.vectors.files.formats import FORMATS, Format, format_of, load, save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.files import formats, word2vec
+from any2vec.vectors.files.formats import FORMATS, Format, format_of, save
+from any2vec.vectors.vectors import Vectors, load
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
 ALL = [*WORD2VEC, "folder"]
@@ -56,9 +56,8 @@ def refusal(path):
 def test_round_trip(tmp_path, monkeypatch, name, small_blocks):
     if small_blocks:
         monkeypatch.setattr(memory, "BLOCK", 7)
-        monkeypatch.setattr(word2vec, "BLOCK_BYTES", 50)
+        monkeypatch.setattr(word2vec, "BLOCK_BYTES", 11)
         monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 10)
-        monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)
     saved, path = example(60), tmp_path / name
     contents = []
     for _ in range(2):  # the second replaces the first
@@ -291,7 +290,7 @@ def row(word, *values):
 )
 @pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
 def test_damaged_binary(tmp_path, name, content, expected, monkeypatch):
-    monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 1 << 15)
+    monkeypatch.setattr(word2vec, "BLOCK_BYTES", 1 << 15)
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     if expected is None:

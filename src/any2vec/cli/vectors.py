@@ -20,10 +20,10 @@ from any2vec.io.shown import Console, size
 from any2vec.options import whole_number
 from any2vec.vectors.export.exports import TARGETS
 from any2vec.vectors.export.target import first_words
-from any2vec.vectors.files.formats import BINARY, FASTTEXT, NATIVE, held_format, load
+from any2vec.vectors.files.formats import BINARY, FASTTEXT, NATIVE, held_format
 from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.neighbours import Similar
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.vectors import Vectors, load
 
 __all__ = ["VectorsFile", "analogy", "export", "info", "neighbours", "similar"]
 

@@ -28,7 +28,6 @@ from any2vec.io.streams import READ, fill, naming, open_stream
 
 __all__ = [
     "BLOCK",
-    "TAIL",
     "Block",
     "InputSplits",
     "Span",
@@ -46,15 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class InputSplits:
-    """The positions where hosts' parts begin, and the hosts whose parts are to be read.
-
-    Attributes
-    ----------
-    starts : list of int
-        Host h has the lines at positions ``starts[h]`` to ``starts[h + 1] - 1``; length H + 1.
-    held : range
-        The hosts whose parts are read.
-    """
+    """Host h has the lines at positions ``starts[h]`` to ``starts[h + 1] - 1``; those of the hosts `held` are read."""
 
     starts: list[int]
     held: range
@@ -70,14 +61,10 @@ class InputSplits:
 
 def split_inputs(files: Sequence[InputFile] | None, hosts: int, held: range) -> InputSplits | None:
     """Give each host an equal share of the files' bytes; None if there are no files, or one of unknown size."""
-    if files is None:
+    sizes = [file.size for file in files or () if file.size is not None]
+    if files is None or len(sizes) < len(files):
         return None
-    total = 0
-    for file in files:
-        if file.size is None:
-            return None
-        total += file.size
-    return InputSplits([total * host // hosts for host in range(hosts + 1)], held)
+    return InputSplits([sum(sizes) * host // hosts for host in range(hosts + 1)], held)
 
 
 def split_evenly(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
@@ -88,10 +75,7 @@ def split_evenly(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
 
 
 def line_ends(file: InputFile, offsets: Sequence[int]) -> list[int]:
-    """For each offset (rising, above 0) return where the first line feed is at or after the byte before it.
-
-    The file must be plain; if no line feed follows, its size is returned.
-    """
+    """Return where the first line feed is from the byte before each offset (rising, above 0) on, or a file's size."""
     if not offsets:
         return []
     assert file.path is not None
@@ -139,39 +123,18 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A piece of a file.
-
-    Attributes
-    ----------
-    file : InputFile
-        Where it is from.
-    host : int
-        The host whose part it belongs to.
-    start, stop : int
-        It is cut from these bytes of the file's text.
-    size : int
-        Bytes in a block, about.
-    first, last : bool
-        Whether it begins exactly at `start`, and ends exactly at `stop`, where a sentence ends: else at the first
-        whitespace at or after `start`, and after ``start + size``.
-    consumed : int
-        Bytes of all files that are done when this block is.
-    ends : bool
-        Whether its file ends with it.
-    span : Span or None
-        The text of a block of a stream, which has been read.
-    """
+    """A piece of a file's text, of the bytes `start` to `stop` of a host's part."""
 
     file: InputFile
     host: int
     start: int
     stop: int
-    size: int
-    first: bool
-    last: bool
-    consumed: int
-    ends: bool
-    span: Span | None = field(default=None, repr=False)
+    size: int  # bytes in a block, about
+    first: bool  # whether it begins exactly at `start`, else at the first whitespace from there on
+    last: bool  # whether it ends exactly at `stop`, where a sentence ends, else at whitespace after ``start + size``
+    consumed: int  # bytes of all files that are done when this block is
+    ends: bool  # whether its file ends with it
+    span: Span | None = field(default=None, repr=False)  # the text of a block of a stream, which has been read
 
     def load(self, buffer: NDArray[np.uint8]) -> Span:
         """Return the block's text, read into `buffer` (from `new_buffer`) unless it is in memory."""
@@ -191,10 +154,7 @@ class Block:
 
 
 def blocks_of(files: list[InputFile], size: int = BLOCK, splits: InputSplits | None = None) -> Iterator[Block]:
-    """Yield the blocks of files, of about `size` bytes, in order; streams are read on the way.
-
-    Only the parts held in `splits` are read (of streams, all up to their end); a block has text of one host.
-    """
+    """Yield the blocks, of about `size` bytes, of the parts held in `splits`, in order; each has text of one host."""
     splits = splits or InputSplits([0, 0], range(1))  # one host
     before = 0
     for file in files:
@@ -228,10 +188,7 @@ def _blocks_of_plain(file: InputFile, size: int, splits: InputSplits, before: in
 
 
 def _blocks_of_stream(file: InputFile, size: int, splits: InputSplits, before: int, hosts: range) -> Iterator[Block]:
-    """Read a stream from its start: other hosts' text is skipped, what follows the last held part is not read.
-
-    The position of a byte is that in the file, as far as it is known: within a block it is interpolated.
-    """
+    """Read a stream up to the end of the last held part; within a block, positions in the file are interpolated."""
     with open_stream(file) as (stream, position):
         carry = np.empty(0, np.uint8)
         start, full, host, before_block = 0, size + TAIL, hosts.start, before
@@ -298,10 +255,7 @@ COMPARED = 1 << 20  # bytes compared of a file, from its beginning to its end
 
 
 def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be the same on all hosts: options that change the outcome, files and samples of their bytes.
-
-    Of sentences in memory (no files) each host has its own.
-    """
+    """Return what must be the same on all hosts: options that change the outcome, files and samples of their bytes."""
     found: list[list[Any]] = []
     for file in files or ():
         if file.path is None or file.size is None:

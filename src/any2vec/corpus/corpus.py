@@ -39,45 +39,23 @@ LINES = "lines.int64"  # beside them: which line each sentence is, if these are 
 
 
 class Piece(NamedTuple):
-    """Whole sentences of a worklist, with some of its positions.
-
-    Attributes
-    ----------
-    ids : int32 array
-        Ids of their words; read-only.
-    bounds : int64 array, shape (sentences + 1,)
-        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``; read-only.
-    at : int
-        Position in the worklist of ``ids[0]``; negative if that is in the part of the host before.
-    low, high : int
-        The positions are ``ids[low:high]``.
-    """
+    """Whole sentences of a worklist, and the positions ``ids[low:high]`` of it; both arrays are read-only."""
 
     ids: NDArray[np.int32]
-    bounds: NDArray[np.int64]
-    at: int
+    bounds: NDArray[np.int64]  # sentence i is ``ids[bounds[i] : bounds[i + 1]]``
+    at: int  # position in the worklist of ``ids[0]``; negative if that is in the part of the host before
     low: int
     high: int
 
 
 class Worklist(ABC):
-    """The ids of a corpus's words, in the order of the text: all of W, or the parts of the hosts held here.
+    """The ids of a corpus's words, in the order of the text: all of W, or the parts of the hosts held here."""
 
-    Attributes
-    ----------
-    first : int
-        Position in W of the first word.
-    size : int
-        Words.
-    seconds : float
-        CPU seconds in which threads have made what they read of it, if it is not stored.
-    """
-
-    first: int
+    first: int  # position in W of the first word
 
     @property
     def seconds(self) -> float:
-        """CPU seconds in which threads have made what they read."""
+        """CPU seconds in which threads have made what they read of it, if it is not stored."""
         return 0.0
 
     @property
@@ -108,17 +86,7 @@ class Worklist(ABC):
 
 @dataclass(frozen=True, eq=False)
 class StoredWorklist(Worklist):
-    """A worklist that lies in memory or in files.
-
-    Attributes
-    ----------
-    ids : int32 array, shape (N,)
-        Ids of the words that are in the vocabulary; memory-mapped or not, read-only.
-    bounds : int64 array, shape (sentences + 1,)
-        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``, at least one word; memory-mapped or not, read-only.
-    first : int
-        Position in W of ``ids[0]``.
-    """
+    """A worklist in memory or in files: sentence i is ``ids[bounds[i] : bounds[i + 1]]``, at least one word."""
 
     ids: NDArray[np.int32]
     bounds: NDArray[np.int64]
@@ -194,27 +162,13 @@ def map_file(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArr
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """The documents that have a word of V: each is a sentence of W.
+    """The documents (lines, rows or items of the text) that have a word of V: each is a sentence of W."""
 
-    Attributes
-    ----------
-    lines : int64 array, shape (n,)
-        Number, from 1, of the line, row or item that each sentence held here is, among those that this process read.
-    first : int
-        Sentences of W before those held here.
-    before : int
-        Lines, rows or items before those that this process read.
-    number : int
-        Lines, rows or items in all: those that are no sentence have no word of V.
-    tags : list of str
-        The names of all items that this process read; empty if they have none, and so their numbers.
-    """
-
-    lines: NDArray[np.int64]
-    first: int
-    before: int
-    number: int
-    tags: Sequence[str] = field(default=(), repr=False)
+    lines: NDArray[np.int64]  # number, from 1, of each sentence held here among the items that this process read
+    first: int  # sentences of W before those held here
+    before: int  # items before those that this process read
+    number: int  # items in all
+    tags: Sequence[str] = field(default=(), repr=False)  # of all items that this process read; else their numbers
 
     def names(self, low: int, high: int) -> list[str]:
         """Return the names of sentences low..high-1 of W."""
@@ -225,13 +179,7 @@ class Documents:
 
 
 class Tags:
-    """The tags of items, of which all have one or none has.
-
-    Attributes
-    ----------
-    names : list of str
-        In the order of the items.
-    """
+    """The tags of items, of which all have one or none has."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -284,66 +232,26 @@ NO_KIND = 255
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A text, ready for training.
+    """A text, ready for training; numbers are totals over all hosts."""
 
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        The words that get vectors; the same on all hosts.
-    worklist : Worklist
-        The text as their ids: W, or on a cluster this host's part of it.
-    raw_words : int
-        Words in the text, with those that `min_count` dropped. This and the next two are totals over all hosts.
-    sentences : int
-        Sentences in W: those with a word in the vocabulary.
-    invalid : int
-        Words of the text with bytes that are not UTF-8, or tokens with lone surrogates: U+FFFD replaces these.
-    cuts : int64 array, shape (hosts + 1,)
-        Host h's part of W is positions ``cuts[h]`` to ``cuts[h + 1] - 1``: whole sentences, or nothing.
-    held : range
-        The hosts whose parts are in `worklist`.
-    cached : bool
-        Whether the corpus was taken from the cache.
-    seconds : dict from str to float
-        ``scan``: read, count, choose. ``encode``: write the worklist. Both are 0 if cached.
-    folder : Path
-        Holds the worklist's files; removed with this object unless it is in the cache.
-    line_ends : int
-        Line feeds of the text, and words ``</s>`` if these end sentences; 0 if it has no lines.
-    rows : WordRows or None
-        The rows of e that make a word's vector, if they are several (`operators.Operator.divide`).
-    documents : Documents or None
-        Which documents the sentences are, if the text was read as some.
-    memory : dict from str to int
-        Bytes by part, those of a graph and its walks.
-    kinds : uint8 array, shape (V,), or None
-        The kind of each vertex, of a graph that has kinds; `NO_KIND` if the graph lacks the vertex.
-    read_bytes : int
-        Bytes that hosts have sent each other to read a graph in parts.
-    walk_bytes : int
-        The same, to walk on it.
-    given : any
-        What the estimator that read it has loaded to go on from.
-    """
-
-    vocabulary: Vocabulary
-    worklist: Worklist
-    raw_words: int
-    sentences: int
-    invalid: int
-    cuts: NDArray[np.int64]
-    held: range
+    vocabulary: Vocabulary  # the same on all hosts
+    worklist: Worklist  # W, or on a cluster this host's part of it
+    raw_words: int  # in the text, with those that `min_count` dropped
+    sentences: int  # those with a word in the vocabulary
+    invalid: int  # words that were not UTF-8, or tokens with lone surrogates: U+FFFD replaces these
+    cuts: NDArray[np.int64]  # host h's part of W is ``cuts[h]`` to ``cuts[h + 1] - 1``: whole sentences, or nothing
+    held: range  # the hosts whose parts are in `worklist`
     cached: bool
-    seconds: dict[str, float] = field(repr=False)
-    folder: Path
-    line_ends: int = 0
-    rows: WordRows | None = None
+    seconds: dict[str, float] = field(repr=False)  # to scan (read, count, choose) and to encode; both 0 if cached
+    folder: Path  # has the worklist's files; removed with this object unless it is in the cache
+    line_ends: int = 0  # line feeds of the text, and words ``</s>`` if these end sentences
+    rows: WordRows | None = None  # of e, that make a word's vector, if they are several
     documents: Documents | None = None
-    memory: dict[str, int] = field(default_factory=dict, repr=False)
-    kinds: NDArray[np.uint8] | None = None
-    read_bytes: int = 0
-    walk_bytes: int = 0
-    given: Any = field(default=None, repr=False)
+    memory: dict[str, int] = field(default_factory=dict, repr=False)  # bytes by part, of a graph and its walks
+    kinds: NDArray[np.uint8] | None = None  # of each vertex of a graph with kinds; `NO_KIND` if it lacks the vertex
+    read_bytes: int = 0  # that hosts have sent each other to read a graph in parts
+    walk_bytes: int = 0  # and to walk on it
+    given: Any = field(default=None, repr=False)  # what the estimator that read it has loaded to go on from
 
     @property
     def vertices(self) -> int:

@@ -17,10 +17,10 @@ from any2vec.io.inputs import WHITESPACE, refuse
 from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
+__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "numbers_of", "save_vocabulary"]
 
 LINE_END = "</s>"
-"""What word2vec counts at the end of each line: the first word of its vocabularies."""
+"""The word that word2vec counts at the end of each line: the first one of its vocabularies."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_LINE = 1 << 16
@@ -29,11 +29,7 @@ _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
 
 
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """Load a vocabulary: a file with a word and its count on each line, as word2vec's ``-save-vocab`` writes it.
-
-    Lines may have any order, and the file may be compressed. ``</s>``, which word2vec counts at line ends, is left out:
-    here a line is a sentence.
-    """
+    """Load lines of a word and its count, in any order, without word2vec's ``</s>``: here a line is a sentence."""
     name = Path(path)
     with open_compressed(name) as stream:
         lines = _read(stream, name)
@@ -56,11 +52,7 @@ def save_vocabulary(
     force: bool = False,
     communicator: Communicator | None = None,
 ) -> None:
-    """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
-
-    The first line is that of ``</s>``, the end of a line, with `line_ends` and the count of a word ``</s>``: word2vec
-    takes what is first for it. All hosts of a cluster call this; the first one writes.
-    """
+    """Save a vocabulary as word2vec does, first the line of ``</s>``, with `line_ends`; all hosts call this."""
     communicator = communicator or alone()
     name = Path(path)
     check_writable(name, VOCABULARY, force=force, communicator=communicator)
@@ -84,13 +76,18 @@ def save_vocabulary(
 
 def _holds_vocabulary(path: Path) -> bool:
     """Recognize what `save_vocabulary` or word2vec wrote: </s> first, then words by falling count."""
+    counts = numbers_of(path)
+    return counts is not None and counts == sorted(counts, reverse=True)
+
+
+def numbers_of(path: Path) -> list[int] | None:
+    """Return the numbers on the lines after that of </s>; None if the first lines are not words with a number each."""
     content, whole = start_of(path, _LONGEST_LINE)
     lines = content.split(b"\n")[: None if whole else -1]
     rows = [fields for line in lines if (fields := line.split())]
     if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
-        return False
-    counts = [int(count) for _, count in rows[1:]]
-    return counts == sorted(counts, reverse=True)
+        return None
+    return [int(count) for _, count in rows[1:]]
 
 
 VOCABULARY = Kind("a vocabulary", _holds_vocabulary)

@@ -1,4 +1,4 @@
-"""What words have in common: n-grams of characters, as fastText has them, and features of items, such as brands."""
+"""Parts that words have in common: n-grams of characters, as in fastText, and features of items, such as brands."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ _SIGN = np.uint64(0xFFFFFF00)
 
 @dataclass(frozen=True)
 class Subwords:
-    """Which parts of a word count: the n-grams of ``<word>`` of `least` to `most` characters, hashed to buckets.
+    """The parts of a word that count: the n-grams of ``<word>`` of `least` to `most` characters, hashed to buckets.
 
     Attributes
     ----------
@@ -89,11 +89,7 @@ class Subwords:
         return cls(numbers[0], numbers[1], buckets)
 
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """List the buckets of the n-grams of each word, in fastText's order, repetitions included.
-
-        Word i has ``buckets[bounds[i] : bounds[i + 1]]``; ``</s>`` has none. A surrogate of `surrogateescape` stands
-        for a byte that is no UTF-8.
-        """
+        """List buckets of n-grams, in fastText's order: word i has ``buckets[bounds[i] : bounds[i + 1]]``."""
         encoded = [b"" if word == _LINE_END else b"<%b>" % encoded_word(word) for word in words]
         starts = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(word) for word in encoded], out=starts[1:])
@@ -193,7 +189,7 @@ def _hash(hashed: np.uint64, byte: np.uint8) -> np.uint64:
 
 
 class Features:
-    """Which features tokens have.
+    """The features that tokens have.
 
     Parameters
     ----------
@@ -267,7 +263,7 @@ class Features:
 
     @property
     def buckets(self) -> int:
-        """How many features there are: numbers are below."""
+        """The number of features: numbers are below."""
         return len(self.names)
 
     @cached_property
@@ -285,20 +281,7 @@ class Features:
         return hashlib.sha256(json.dumps(self.as_json()).encode()).hexdigest()
 
     def lists(self, words: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """List the features of each of V tokens.
-
-        Parameters
-        ----------
-        words : iterable of str
-            The tokens, V in all; those that are not known have no features.
-
-        Returns
-        -------
-        bounds : int64 array, shape (V + 1,)
-            Token i has ``numbers[bounds[i] : bounds[i + 1]]``.
-        numbers : int32 array
-            Rising for each token.
-        """
+        """List the numbers of features, rising: token i has ``numbers[bounds[i] : bounds[i + 1]]``."""
         places = np.fromiter((self._ids.get(word, -1) for word in words), np.int64)
         begins = self._bounds[places]
         sizes = np.where(places < 0, 0, self._bounds[places + 1] - begins)
@@ -307,10 +290,7 @@ class Features:
         return bounds, self._listed[at]
 
     def check_known(self, vocabulary: Vocabulary, kind: str) -> str:
-        """Say how many words of V have features, and how many tokens are not in V; raise an error if all are not.
-
-        `kind` is what words are called: "words" or "vertices".
-        """
+        """Say how many words (`kind`) of V have features, and how many tokens are not in V; raise if none is."""
         unknown = sum(token not in vocabulary.ids for token in self.tokens)
         known = len(self.tokens) - unknown
         if not known:

@@ -22,20 +22,7 @@ from any2vec.io.inputs import WHITESPACE, split
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "AS_IT_IS",
-    "CODES",
-    "LOWER_GROWTH",
-    "NO_CODE",
-    "TOKEN_GROWTH",
-    "Buffers",
-    "RawText",
-    "decode",
-    "encode",
-    "lowered",
-    "padded",
-    "tokens",
-]
+__all__ = ["AS_IT_IS", "Buffers", "RawText"]
 
 CODES = 0x110000  # code points
 NO_CODE = -1
@@ -102,10 +89,7 @@ _RUN = re.compile(rf"(?<![^{WHITESPACE}])[^{WHITESPACE}]*(?:İ|Σ)[^{WHITESPACE}
 
 
 def lowered(span: Span, buffer: NDArray[np.uint8]) -> Span:
-    """Return a text in lower case, written to `buffer`, of `GROWTH` times its size and padding.
-
-    What is not UTF-8 stays, and so does a character in a run too long for a scan that would make the run shorter.
-    """
+    """Return a text in lower case, in `buffer`; what is not UTF-8 stays, and what would make a long run shorter."""
     text, begin, end = span.text, span.begin, span.end
     size = _lower(text, begin, end, _table(), True, buffer)
     if size == CONTEXTUAL:
@@ -208,10 +192,7 @@ _OTHERS = {
 
 
 def tokens(span: Span, buffer: NDArray[np.uint8], longest: int = MAX_WORD) -> Span:
-    """Return a text with whitespace between its tokens, written to `buffer`, of `GROWTH` times its size and padding.
-
-    Whitespace of the text stays. From a run of more than `longest` bytes without any, all stays as it is.
-    """
+    """Return a text with whitespace between its tokens, in `buffer`; a run of more than `longest` bytes stays."""
     size = _spaced(span.text, span.begin, span.end, _kinds(), longest, buffer)
     buffer[size] = ord(" ")
     return Span(buffer, 0, size)
@@ -302,15 +283,7 @@ def _spaced(  # noqa: C901, PLR0912 (one state, which calls would have to pass o
 
 @dataclass(frozen=True)
 class RawText:
-    """What is done with text before it is split at whitespace: nothing, by default.
-
-    Attributes
-    ----------
-    lowercase : bool
-        Whether it is made lower case, as by `str.lower`.
-    tokenize : bool
-        Whether the tokens of `token_rule` are separated then.
-    """
+    """The changes of a text before it is split at whitespace: lower case, as by `str.lower`, and separated tokens."""
 
     lowercase: bool = False
     tokenize: bool = False

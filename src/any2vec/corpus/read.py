@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import (
     BLOCK,
     InputSplits,
-    blocks_of,
     check_same_fingerprint,
     corpus_fingerprint,
     split_evenly,
@@ -25,39 +24,22 @@ from any2vec.corpus.cache import cached, key_of, place_of
 from any2vec.corpus.corpus import Corpus, Documents, open_lines, open_worklist
 from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
 from any2vec.corpus.phrases.phrase_list import join_phrases
-from any2vec.corpus.phrases.phrased_text import PhrasedText, Progress, input_files
+from any2vec.corpus.phrases.phrased_text import PhrasedText, input_files
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import SENTENCE_END, IdText, Scan, encode_pieces, name_of, no_words, scan_blocks
+from any2vec.corpus.scan import SENTENCE_END, IdText, Progress, Scan, encode_pieces, name_of, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.vocabulary import Vocabulary, build_vocabulary_distributed, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
-from any2vec.io.inputs import InputFile, Source, check_unchanged
+from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import disk_errors, memory_errors
+from any2vec.options import whole_number
 
 __all__ = ["read_corpus"]
 
 
-def read_corpus(
-    source: Source,
-    *,
-    min_count: int = 5,
-    max_size: int | None = None,
-    threads: int = 1,
-    cache: str | Path | None = "auto",
-    progress: Progress | None = None,
-    column: str | None = None,
-    raw: RawText = AS_IT_IS,
-    hosts: int = 1,
-    communicator: Communicator | None = None,
-    vocabulary: Vocabulary | str | Path | None = None,
-    known: Vocabulary | None = None,
-    line_end_word: bool = False,
-    documents: bool = False,
-    say: Callable[[str], None] | None = None,
-    _block: int = BLOCK,
-) -> Corpus:
-    """Turn text into a vocabulary and a worklist, in one pass over the text.
+def read_corpus(source: Source, *, communicator: Communicator | None = None, **options: Any) -> Corpus:
+    """Turn text into a vocabulary and a worklist, in one pass over the text; `_Reader` lists the `options`.
 
     Neither the text nor a sentence has to fit into memory; the distinct words do. Where words and sentences end:
     see `any2vec.corpus`.
@@ -83,92 +65,87 @@ def read_corpus(
     bytes of the files that are done and all their bytes (of this host's part; None if unknown); `say` with what the
     user should know of an entry of the cache. `threads`, and bytes that one takes at a time, change no outcome.
     """
-    communicator = communicator or alone()
-    several = communicator.size > 1
-    fingerprint: dict[str, Any] = {}
-    with shared_errors(communicator):
-        _check_options(min_count, max_size, threads, hosts, column)
-        if vocabulary is not None and known is not None:
-            raise Any2VecError("`vocabulary` is given, and `known` words too; give one")
-        given = None if vocabulary is None else given_vocabulary(vocabulary, min_count, max_size)
-        phrased = source if isinstance(source, PhrasedText) else None
-        if phrased is not None:
-            if column is not None:
-                raise Any2VecError(f"`column` is {shown(column)}, but the source has phrases; give it to Phrases")
-            raw = phrased.read_as(raw)
-            source, column = phrased.source, phrased.column
-        files = input_files(source, column, raw)
-        settings = {
-            "min_count": min_count,
-            "max_size": max_size,
-            "whether </s> ends a sentence": line_end_word,
-            "the vocabulary": None if given is None else given.digest,
-            "known words": None if known is None else known.digest,
-            "the checksum of the phrases": None if phrased is None else phrased.phrases.digest,
-        } | raw.settings
-        if documents:
-            settings["documents"] = True
-            if phrased is not None:
-                advice = "give the file that its `write` writes"
-                raise Any2VecError(f"the documents are a text of Phrases, whose lines are not kept; {advice}")
-        if several:
-            if hosts not in (1, communicator.size):
-                raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
-            fingerprint = corpus_fingerprint(files, settings | {"cache": cache is not None, "block": _block})
-    held = range(hosts)
-    if several:
-        check_same_fingerprint(communicator, fingerprint)
-        hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    reader = _Reader(
-        files=files,
-        sentences=source,
-        column=column,
-        raw=raw,
-        phrased=phrased,
-        min_count=min_count,
-        max_size=max_size,
-        threads=threads,
-        progress=progress,
-        block=_block,
-        hosts=hosts,
-        held=held,
-        communicator=communicator,
-        vocabulary=given,
-        known=known,
-        line_end_word=line_end_word,
-        documents=documents,
-    )
-    with shared_errors(communicator):
-        place = place_of(cache)
-        key = key_of(files, settings, hosts, held) if files is not None and place.folder is not None else None
-    if place.why and communicator.rank == 0:
-        warnings.warn(place.why, Any2VecWarning, stacklevel=2)
-    return cached(reader.build, place, key, files or (), communicator, threads, say or (lambda _: None))
+    return _Reader(source, communicator or alone(), **options).read()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Reader:
-    """The arguments of `read_corpus`, checked; `files` is None for sentences, `held` the hosts whose parts are read."""
+    """The arguments of `read_corpus`, and what is found of them before the text is read."""
 
-    files: list[InputFile] | None
-    sentences: Any
-    column: str | None
-    raw: RawText
-    phrased: PhrasedText | None
-    min_count: int
-    max_size: int | None
-    threads: int
-    progress: Progress | None
-    block: int
-    hosts: int
-    held: range
+    source: Any
     communicator: Communicator
-    vocabulary: Vocabulary | None
-    known: Vocabulary | None
-    line_end_word: bool
-    documents: bool
+    _: KW_ONLY
+    min_count: int = 5
+    max_size: int | None = None
+    threads: int = 1
+    cache: str | Path | None = "auto"
+    progress: Progress | None = None
+    column: str | None = None
+    raw: RawText = AS_IT_IS
+    hosts: int = 1
+    vocabulary: Vocabulary | str | Path | None = None
+    known: Vocabulary | None = None
+    line_end_word: bool = False
+    documents: bool = False
+    say: Callable[[str], None] = lambda _: None
+    block: int = BLOCK
+    files: list[InputFile] | None = field(init=False)  # None for sentences in memory
+    phrased: PhrasedText | None = field(init=False, default=None)
+    given: Vocabulary | None = field(init=False, default=None)
+    held: range = field(init=False)  # the hosts whose parts are read
 
-    def build(self, where: Path) -> Corpus:
+    def read(self) -> Corpus:
+        """Take the corpus from the cache, or read the text."""
+        communicator = self.communicator
+        several, seen = communicator.size > 1, dict[str, Any]()
+        with shared_errors(communicator):
+            settings = self._settings()
+            if several:
+                seen = corpus_fingerprint(self.files, settings | {"cache": self.cache is not None, "block": self.block})
+        self.held = range(self.hosts)
+        if several:
+            check_same_fingerprint(communicator, seen)
+            self.hosts, self.held = communicator.size, range(communicator.rank, communicator.rank + 1)
+        with shared_errors(communicator):
+            place, key = place_of(self.cache), None
+            if self.files is not None and place.folder is not None:
+                key = key_of(self.files, settings, self.hosts, self.held)
+        if place.why and communicator.rank == 0:
+            warnings.warn(place.why, Any2VecWarning, stacklevel=3)
+        return cached(self._build, place, key, self.files or (), communicator, self.threads, self.say)
+
+    def _settings(self) -> dict[str, Any]:
+        """Find the files and the words that are given; return all that decides V and W besides the text."""
+        if self.column is not None and not isinstance(self.column, str):
+            raise Any2VecError(f"`column` is {shown(self.column)}; it must be the name of a column, a str")
+        for name, least in (("min_count", 1), ("max_size", 2), ("threads", 1), ("hosts", 1)):
+            if name != "max_size" or self.max_size is not None:
+                whole_number(name, getattr(self, name), least)
+        if self.hosts not in (1, self.communicator.size) and self.communicator.size > 1:
+            raise Any2VecError(f"`hosts` is {self.hosts}, but the communicator has {self.communicator.size} hosts")
+        if self.vocabulary is not None:
+            self.given = given_vocabulary(self.vocabulary, self.min_count, self.max_size)
+        if isinstance(self.source, PhrasedText):
+            self.phrased = self.source
+            if self.column is not None:
+                raise Any2VecError(f"`column` is {shown(self.column)}, but the source has phrases; give it to Phrases")
+            self.raw = self.phrased.read_as(self.raw)
+            self.source, self.column = self.phrased.source, self.phrased.column
+        self.files = input_files(self.source, self.column, self.raw)
+        settings = {
+            "min_count": self.min_count,
+            "max_size": self.max_size,
+            "whether </s> ends a sentence": self.line_end_word,
+            "the vocabulary": None if self.given is None else self.given.digest,
+            "known words": None if self.known is None else self.known.digest,
+            "the checksum of the phrases": None if self.phrased is None else self.phrased.phrases.digest,
+        }
+        if self.documents and self.phrased is not None:
+            advice = "give the file that its `write` writes"
+            raise Any2VecError(f"the documents are a text of Phrases, whose lines are not kept; {advice}")
+        return settings | self.raw.settings | ({"documents": True} if self.documents else {})
+
+    def _build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
@@ -183,7 +160,13 @@ class _Reader:
         raw_words, invalid, line_ends = found_by_all.tolist()
         if raw_words == 0:
             raise no_words(self.files)
-        vocabulary, ids = self._choose(part)
+        if self.given is None:
+            vocabulary, ids = build_vocabulary_distributed(
+                part, self.min_count, self.max_size, communicator, self.known
+            )
+        else:
+            with shared_errors(communicator):
+                vocabulary, ids = self.given, look_up(self.given, part)
         if end is not None:
             ids[end] = SENTENCE_END
         final = [ids[place] for place in places]
@@ -197,7 +180,7 @@ class _Reader:
                     path.unlink()
         counts = communicator.allgather(np.append(own, ended))
         *words, sentences = counts.sum(0).tolist()
-        if self.vocabulary is not None and sum(words) == 0:
+        if self.given is not None and sum(words) == 0:
             raise _no_words_known(self.files, raw_words, vocabulary)
         self._check_sentences(sentences, counts[:, -1].tolist())
         cuts = np.cumsum([0, *words], dtype=np.int64)
@@ -236,34 +219,11 @@ class _Reader:
         return text.part(), text.final, text.invalid, text
 
     def _scan(self, where: Path, splits: InputSplits | None) -> Scan:
+        how: dict[str, Any] = {"raw": self.raw, "documents": self.documents}
         if self.files is None:
-            how: dict[str, Any] = {"column": self.column, "raw": self.raw, "host": self.communicator.rank}
-            return scan_sentences(self.sentences, where, **how, documents=self.documents)
-        first, total = 0, None
-        if splits is not None:
-            first = splits.starts[self.held.start]
-            total = splits.starts[self.held.stop] - first
-
-        def report(consumed: int) -> None:
-            assert self.progress is not None
-            done = consumed - first
-            self.progress(done if total is None else min(max(done, 0), total), total)
-
-        with disk_errors(where):
-            blocks = blocks_of(self.files, self.block, splits)
-            progress = None if self.progress is None else report
-            more: dict[str, Any] = {"threads": self.threads, "size": self.block}
-            more |= {"raw": self.raw, "documents": self.documents}
-            scan = scan_blocks(blocks, where, **more, progress=progress)
-        check_unchanged(self.files)
-        return scan
-
-    def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """Return V and the id of each word of `part`, -1 if it is dropped."""
-        if self.vocabulary is None:
-            return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator, self.known)
-        with shared_errors(self.communicator):
-            return self.vocabulary, look_up(self.vocabulary, part)
+            return scan_sentences(self.source, where, column=self.column, host=self.communicator.rank, **how)
+        sizes = {"threads": self.threads, "size": self.block}
+        return scan_files(self.files, where, splits, progress=self.progress, **sizes, **how)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:
@@ -282,17 +242,6 @@ def _place_of(word: str, part: WordCounts) -> int | None:
     one = WordCounts.of([word.encode()], np.zeros(1, np.int64))
     _, (_, (place,)) = merge([part, one])
     return int(place) if place < len(part) else None
-
-
-def _check_options(min_count: int, max_size: int | None, threads: int, hosts: int, column: str | None) -> None:
-    options = (("min_count", min_count, 1), ("max_size", max_size, 2), ("threads", threads, 1), ("hosts", hosts, 1))
-    for name, value, least in options:
-        if value is None and name == "max_size":
-            continue
-        if value is None or isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-            raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number, at least {least}")
-    if column is not None and not isinstance(column, str):
-        raise Any2VecError(f"`column` is {shown(column)}; it must be the name of a column, a str")
 
 
 def _no_words_known(files: list[InputFile] | None, words: int, vocabulary: Vocabulary) -> Any2VecError:

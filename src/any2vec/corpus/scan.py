@@ -5,21 +5,21 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
-from any2vec.corpus.blocks import BLOCK, Block, lines_before, new_buffer
+from any2vec.corpus.blocks import BLOCK, Block, InputSplits, blocks_of, lines_before, new_buffer
 from any2vec.corpus.corpus import BOUNDS, IDS, LINES, map_file
 from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
-from any2vec.io.inputs import HEAD, OF_NUL, InputFile, refuse
-from any2vec.io.memory import write_all, zeros
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, refuse
+from any2vec.io.memory import disk_errors, write_all, zeros
 from any2vec.llvm.compiled import njit
 
 __all__ = [
@@ -28,26 +28,24 @@ __all__ = [
     "SENTENCE_END",
     "IdText",
     "Piece",
+    "Progress",
     "Scan",
     "encode_pieces",
     "name_of",
     "no_words",
     "remap",
-    "scan_blocks",
+    "scan_files",
 ]
 
 
 class Piece(NamedTuple):
-    """Where a block's provisional ids are, ``entries`` int32s at ``offset`` bytes of a part's file, and its host.
-
-    Before it, ``line`` lines of the text have ended, if documents are counted.
-    """
+    """The place of a block's provisional ids: `entries` int32s at `offset` bytes of a part's file."""
 
     part: int
     offset: int
     entries: int
     host: int = 0
-    line: int = 0
+    line: int = 0  # lines of the text that have ended before it, if documents are counted
 
     def read(self, files: Sequence[Path], buffer: NDArray[np.int32]) -> NDArray[np.int32]:
         """Read the ids into the beginning of a buffer, and return it."""
@@ -60,33 +58,15 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What one pass over (a part of) the text found.
+    """The outcome of one pass over (a part of) the text."""
 
-    Attributes
-    ----------
-    parts : list of WordCounts
-        What each thread counted. A provisional id is a place in its thread's part.
-    files : list of Path
-        The provisional ids that each thread wrote; -1 ends a sentence.
-    pieces : list of Piece
-        The blocks, in the order of the text.
-    words : int
-        Words in the text.
-    lines : int
-        Line feeds in the text; 0 if it is no text.
-    documents : int
-        Lines of the text, whether or not a file ends with a line feed, or items.
-    tags : sequence of str
-        Of the items; empty if they have none.
-    """
-
-    parts: list[WordCounts]
-    files: list[Path]
-    pieces: list[Piece]
+    parts: list[WordCounts]  # of each thread; a provisional id is a place there
+    files: list[Path]  # the provisional ids that each thread wrote; -1 ends a sentence
+    pieces: list[Piece]  # the blocks, in the order of the text
     words: int
-    lines: int = 0
-    documents: int = 0
-    tags: Sequence[str] = ()
+    lines: int = 0  # line feeds; 0 if it is no text
+    documents: int = 0  # lines, whether or not a file ends with a line feed, or items
+    tags: Sequence[str] = ()  # of the items; empty if they have none
 
 
 class _Done(NamedTuple):
@@ -126,21 +106,39 @@ class _Counter:
         return _Done(block, piece, scanned, unended)
 
 
+Progress = Callable[[int, int | None], None]
+"""Called now and then with the bytes that are done, and all bytes, None if unknown."""
+
+
+def scan_files(
+    files: list[InputFile], folder: Path, splits: InputSplits | None, progress: Progress | None = None, **how: Any
+) -> Scan:
+    """Scan the parts of files that are held in `splits`, as `scan_blocks` does, in blocks of a `size`."""
+    first = splits.starts[splits.held.start] if splits else 0
+    total = splits.starts[splits.held.stop] - first if splits else None
+
+    def report(consumed: int) -> None:
+        done = consumed - first
+        if progress is not None:
+            progress(done if total is None else min(max(done, 0), total), total)
+
+    with disk_errors(folder):
+        scan = scan_blocks(blocks_of(files, how["size"], splits), folder, report, **how)
+    check_unchanged(files)
+    return scan
+
+
 def scan_blocks(
     blocks: Iterable[Block],
     folder: Path,
+    progress: Callable[[int], None] = lambda _: None,
     *,
     threads: int = 1,
     size: int = BLOCK,
     raw: RawText = AS_IT_IS,
-    progress: Callable[[int], None] | None = None,
     documents: bool = False,
 ) -> Scan:
-    """Count the words of blocks of at most about `size` bytes; write their provisional ids to files in `folder`.
-
-    `progress` is called after each block with the bytes of all files that are done. With
-    `documents`, lines are counted.
-    """
+    """Count the words of blocks of about `size` bytes, for `documents` also lines; write their ids to `folder`."""
     counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
     free: LifoQueue[_Counter] = LifoQueue()
     for counter in reversed(counters):
@@ -164,26 +162,21 @@ def scan_blocks(
                 lines += scanned.lines
                 if scanned.status != DONE:
                     line = lines_before(begun.file, begun.start) + lines + 1
-                    raise _not_text(f"{block.file.name}, line {line:,}", scanned.status)
+                    what = f"a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?"
+                    what = f"a NUL byte; {OF_NUL}" if scanned.status == NUL else what
+                    raise Any2VecError(f"{block.file.name}, line {line:,}: {what}")
                 pieces.append(piece._replace(line=ended))
                 words += scanned.words
                 all_lines += scanned.lines
                 ended += scanned.lines
                 if block.ends and unended and (scanned.entries or block.start):  # else the next part has the line feed
                     ended += 1
-                if progress is not None:
-                    progress(block.consumed)
+                progress(block.consumed)
     finally:
         for counter in counters:
             counter.file.close()
     parts = [counter.table.part() for counter in counters]
     return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines, ended)
-
-
-def _not_text(where: str, status: int) -> Any2VecError:
-    if status == NUL:
-        return Any2VecError(f"{where}: a NUL byte; {OF_NUL}")
-    return Any2VecError(f"{where}: a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?")
 
 
 def no_words(files: list[InputFile] | None) -> Any2VecError:
@@ -206,33 +199,15 @@ END, INSIDE = -1, -2
 
 @dataclass(eq=False)
 class IdText:
-    """A text as ids of distinct words, all UTF-8.
-
-    Attributes
-    ----------
-    table : WordTable
-        The words; more can be added.
-    counts : int64 array, shape (n,)
-        How often each occurs.
-    words : int
-        Words in the text: the sum of `counts`.
-    invalid : int
-        Words that were not UTF-8.
-    files : list of Path
-        Where the ids are.
-    pieces : list of Piece
-        Where each block's ids are, in the order of the text.
-    final : list of int32 arrays
-        The ids that those in each file stand for.
-    """
+    """A text as ids of distinct words, all UTF-8, in files that may be changed."""
 
     table: WordTable
     counts: NDArray[np.int64]
-    words: int
-    invalid: int
+    words: int  # in the text: the sum of `counts`
+    invalid: int  # words that were not UTF-8
     files: list[Path]
-    pieces: list[Piece]
-    final: list[NDArray[np.int32]]
+    pieces: list[Piece]  # in the order of the text
+    final: list[NDArray[np.int32]]  # the ids that those in each file stand for
 
     @classmethod
     def of(cls, scan: Scan) -> "IdText":
@@ -269,9 +244,7 @@ class IdText:
         """Map the ids of each piece, read-only."""
         files = [map_file(path, np.int32, []) for path in self.files]
         firsts = [piece.offset // 4 for piece in self.pieces]
-        return [
-            files[piece.part][first : first + piece.entries] for piece, first in zip(self.pieces, firsts, strict=True)
-        ]
+        return [files[at.part][first : first + at.entries] for at, first in zip(self.pieces, firsts, strict=True)]
 
 
 SENTENCE_END = -2
@@ -288,11 +261,7 @@ def encode_pieces(
     hosts: int = 1,
     documents: bool = False,
 ) -> tuple[NDArray[np.int64], int]:
-    """Write the worklist of (a part of) the text to `folder`; return each host's words in it, and its sentences.
-
-    `files` hold each thread's provisional ids, `final` the id of each of its words; -1 drops it. With
-    `documents`, the line of each sentence is written, too.
-    """
+    """Write the worklist of a text, of its `documents` also lines; return each host's words, and all sentences."""
     ending = [bool((ids == SENTENCE_END).any()) for ids in final]
     largest = max((piece.entries for piece in pieces), default=0)
     spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
@@ -339,8 +308,7 @@ def remap(
     """Turn provisional ids into final ones in place, without INSIDE and final ids below 0; return the number left.
 
     `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
-    that began in an earlier block may end there; other sentences left without a word are dropped. `lines`
-    gets the number, from 1, of the end that each of these is, unless it is empty.
+    that began in an earlier block may end there. `lines`, unless empty, gets the number, from 1, of each of these ends.
     """
     kept = ended = seen = 0
     last = -1

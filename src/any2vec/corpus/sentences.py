@@ -18,7 +18,7 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import disk_errors, write_all
 
-__all__ = ["Numbered", "no_column", "scan_sentences", "sentences_of", "tokens_in"]
+__all__ = ["Numbered", "scan_sentences", "sentences_of", "tokens_in"]
 
 _ROWS = 1000  # of a table, taken at a time
 _BYTES = 1 << 24  # of a table's column, likewise
@@ -26,10 +26,7 @@ _FEW = 10  # columns named in a message
 
 
 def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> Iterable[Any]:
-    """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame.
-
-    Strings are read as `raw` says; tokens are left as they are.
-    """
+    """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame."""
     what = f"the corpus is a {type(source).__name__}"
     if isinstance(source, Mapping):
         raise Any2VecError(f"{what} with the keys {_names(source)}; give the sentences in one of them")
@@ -183,21 +180,11 @@ class _Ids(dict[Any, int]):
 
 
 class Numbered(NamedTuple):
-    """Many sentences in one item of a source, whose words are numbered.
+    """Many sentences in one item of a source, whose words are numbered."""
 
-    Attributes
-    ----------
-    words : list of str
-        Distinct, in the order of their first occurrence.
-    tokens : int32 array, shape (n,)
-        The sentences' words, one sentence after the other, as positions in `words`.
-    lengths : int64 array, shape (m,)
-        Words of each sentence.
-    """
-
-    words: list[str]
-    tokens: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    words: list[str]  # distinct, in the order of their first occurrence
+    tokens: NDArray[np.int32]  # the sentences' words, one sentence after the other, as positions in `words`
+    lengths: NDArray[np.int64]  # words of each sentence
 
     def entries(self, number: Callable[[str], int]) -> NDArray[np.int32]:
         """Return the numbers of all words, and -1 after each sentence."""
@@ -215,10 +202,7 @@ def scan_sentences(
     size: int = PIECE,
     documents: bool = False,
 ) -> Scan:
-    """Count the tokens of sentences in one pass, as `host`'s part; write their ids to a file in `folder`.
-
-    A generator is drawn once, and never held in memory. With `documents`, items may have tags (`documents.Tags`).
-    """
+    """Count the tokens of sentences, drawn once, as `host`'s part; write their ids to `folder`. Documents have tags."""
     tags = Tags() if documents and column is None else None
     sentences = sentences_of(sentences, column, raw)
     ids = _Ids(raw)

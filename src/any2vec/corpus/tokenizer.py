@@ -35,7 +35,7 @@ PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
 
 
 class Scanned(NamedTuple):
-    """How a scan ended (DONE, or NUL or TOO_LONG: not text), ids written, words and line feeds up to there."""
+    """The end of a scan (DONE, or NUL or TOO_LONG: not text), ids written, words and line feeds up to there."""
 
     status: int
     entries: int
@@ -52,10 +52,9 @@ def tokenize(
     *,
     every_line: bool = False,
 ) -> Scanned:
-    """Count the words of ``text[begin:end]`` in a table, and write their provisional ids; -1 ends a sentence.
+    """Count the words of ``text[begin:end]``, where whitespace follows; write their ids, and -1 at line feeds.
 
-    With `every_line`, each line feed does, so that lines can be counted; else one that another word has come before.
-    There must be whitespace at ``text[end]``, and space for ``end - begin + 2`` ids in `out`.
+    `out` has space for ``end - begin + 2`` ids. Without `every_line`, -1 is written only after a word.
     """
     state = table.state
     state[POSITION] = begin

@@ -15,32 +15,14 @@ from any2vec.corpus.word_table import PADDING, SEED, WordCounts, copy_words, key
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "Totals",
-    "Vocabulary",
-    "build_vocabulary_distributed",
-    "candidates",
-    "check_sum",
-    "choose",
-    "laid_out",
-    "merge_valid",
-    "totals_of",
-]
+__all__ = ["Vocabulary", "build_vocabulary_distributed", "check_sum", "choose", "laid_out", "merge_valid"]
 
 GROUP = 1 << 16  # words decoded at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
-    """Words in the order of their ids: by falling count, ties by their UTF-8 bytes.
-
-    Attributes
-    ----------
-    words : sequence of str
-        Word of each id, length V.
-    counts : int64 array, shape (V,)
-        How often each word occurs in the corpus.
-    """
+    """Words in the order of their ids, by falling count, ties by their UTF-8 bytes; and how often each occurs."""
 
     words: Sequence[str]
     counts: NDArray[np.int64]
@@ -79,10 +61,7 @@ class Totals(NamedTuple):
 
 
 def merge_valid(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[np.int32]], int]:
-    """Merge what threads counted, with U+FFFD in place of what is not UTF-8.
-
-    Return distinct words, for each part the places of its words there, and the occurrences of words that were changed.
-    """
+    """Merge counts as `merge` does, with U+FFFD in place of what is not UTF-8; count the words that were changed."""
     if len(parts) == 1:
         merged, places = parts[0], [np.arange(len(parts[0]), dtype=np.int32)]
     else:
@@ -119,10 +98,9 @@ def choose(
     totals: Totals | None = None,
     known: Vocabulary | None = None,
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Choose the words that get vectors; return also the id of each word of `part`, -1 if it is dropped.
+    """Choose the words that get vectors, all `known` ones among them; return also the id of each word of `part`, or -1.
 
-    `part` has distinct words, all UTF-8, with their counts in the whole corpus; `totals` are those of the corpus, for
-    error messages, if `part` does not hold all its words. All `known` words are chosen, and their counts added.
+    `totals` are those of the corpus, for messages, if `part` does not have all its words.
     """
     totals = totals or totals_of(part)
     if known is not None:
@@ -241,10 +219,7 @@ def build_vocabulary_distributed(
     communicator: Communicator,
     known: Vocabulary | None = None,
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Do what `choose` does, from what each host counted in its own text: all get the same V, and their words' ids.
-
-    The host that a word hashes to adds it up, so none has to hold all distinct words; those kept go to all.
-    """
+    """Do what `choose` does, from what each host counted: the host that a word hashes to adds it up."""
     if communicator.size == 1:
         return choose(part, min_count, max_size, known=known)
     with shared_errors(communicator):

@@ -6,12 +6,10 @@ items, or what an operator of a user's own makes of a word.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from any2vec.llvm.compiled import njit
 
 __all__ = ["WordRows"]
 
@@ -20,24 +18,12 @@ _FEW = 1 << 22  # numbers of which each may have an entry in a table, whatever i
 
 @dataclass(frozen=True, eq=False)
 class WordRows:
-    """Which rows of e make each word's vector: V rows of words and P rows of parts, the most frequent ones first.
+    """The rows of e that make each word's vector: V rows of words and P rows of parts, the most frequent ones first."""
 
-    Attributes
-    ----------
-    bounds : int64 array, shape (V + 1,)
-        Word w has the rows ``rows[bounds[w] : bounds[w + 1]]``.
-    rows : int32 array
-        Each word's own row first, then those of its parts; a part that a word has twice is there twice.
-    ids : int64 array, shape (P,)
-        Rising numbers of the parts that words have.
-    parts : int32 array, shape (P,)
-        Row of each part.
-    """
-
-    bounds: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    ids: NDArray[np.int64]
-    parts: NDArray[np.int32]
+    bounds: NDArray[np.int64]  # word w has the rows ``rows[bounds[w] : bounds[w + 1]]``
+    rows: NDArray[np.int32]  # each word's own row first, then those of its parts, as often as it has them
+    ids: NDArray[np.int64]  # rising numbers of the P parts that words have
+    parts: NDArray[np.int32]  # row of each part
 
     @classmethod
     def of(
@@ -45,19 +31,16 @@ class WordRows:
     ) -> Self:
         """Give rows to words that have the parts ``parts[bounds[w] : bounds[w + 1]]``, by the counts of words."""
         ids, listed = _numbered(parts)
-        used, seen = np.zeros(len(ids)), np.zeros(len(ids), np.bool_)
-        _count(counts, bounds, listed, used, seen)
-        places = np.flatnonzero(seen)
+        used = np.bincount(listed, np.repeat(counts.astype(np.float64), np.diff(bounds)), len(ids))
+        places = np.flatnonzero(np.bincount(listed, minlength=len(ids)))
         every = np.concatenate([counts, used[places]])
         numbers = np.empty(len(every), np.int32)
         numbers[np.argsort(-every, kind="stable")] = np.arange(len(every), dtype=np.int32)
         own, of_parts = np.split(numbers, [len(counts)])
         at = np.empty(len(ids), np.int32)
         at[places] = of_parts
-        begins = bounds + np.arange(len(bounds))
-        rows = np.empty(begins[-1], np.int32)
-        _list(begins, listed, own, at, rows)
-        return cls(begins, rows, ids[places], of_parts)
+        rows = np.insert(at[listed], bounds[:-1], own)
+        return cls(bounds + np.arange(len(bounds)), rows, ids[places], of_parts)
 
     @property
     def own(self) -> NDArray[np.int32]:
@@ -85,10 +68,7 @@ class WordRows:
         return np.bincount(self.rows, weights, self.number).astype(np.float64, copy=False)
 
     def shares(self, counts: NDArray[np.float64], words: float = 1.0) -> NDArray[np.float64]:
-        """Return what a row is of so many words: 1/n, if they have n rows, in the mean over words by their counts.
-
-        The row is of one of the words; the others have as many rows as words in the mean.
-        """
+        """Return a row's share of so many words: 1/n, if they have n rows, in the mean over words by their counts."""
         sizes = np.diff(self.bounds)
         others = (words - 1.0) * np.average(sizes, weights=counts)
         return self.spread(counts / (sizes + others)) / self.spread(counts)
@@ -103,21 +83,3 @@ def _numbered(parts: Sequence[int] | NDArray[np.integer]) -> tuple[NDArray[np.in
         return np.arange(int(listed.max()) + 1), listed
     found, places = np.unique(np.asarray(listed, np.int64), return_inverse=True)
     return found, places
-
-
-@njit(nogil=True, cache=True)
-def _count(counts: Any, bounds: Any, parts: Any, used: Any, seen: Any) -> None:
-    """Sum up the counts of the words that have each part."""
-    for word in range(bounds.size - 1):
-        for k in range(bounds[word], bounds[word + 1]):
-            used[parts[k]] += counts[word]
-            seen[parts[k]] = True
-
-
-@njit(nogil=True, cache=True)
-def _list(begins: Any, parts: Any, own: Any, at: Any, rows: Any) -> None:
-    """List each word's own row, and those of its parts."""
-    for word in range(begins.size - 1):
-        rows[begins[word]] = own[word]
-        for k in range(begins[word] + 1, begins[word + 1]):
-            rows[k] = at[parts[k - 1 - word]]

@@ -1,7 +1,7 @@
 """A hash table from words to provisional ids and counts.
 
 Open addressing with linear probing. A slot is four 64-bit numbers, half a cache line: the two halves of the word's key
-(`word_hash.key_of`), its id + 1 (0 if empty) and its count. So most words take one access to memory. The words' bytes
+(`key_of`), its id + 1 (0 if empty) and its count. So most words take one access to memory. The words' bytes
 lie in an arena in the order of their ids, each followed by a line feed. Words of up to 15 bytes are their own keys,
 longer ones are compared byte by byte: two words are never taken for one.
 """
@@ -20,8 +20,6 @@ from any2vec.llvm.intrinsics import load_u64
 
 __all__ = [
     "DONE",
-    "GROW_ARENA",
-    "GROW_SLOTS",
     "LONG",
     "PADDING",
     "SEED",
@@ -29,13 +27,11 @@ __all__ = [
     "WordTable",
     "copy_words",
     "find",
-    "hash_key",
     "insert",
     "key_of",
     "low_bytes",
     "merge",
     "mix",
-    "same_bytes",
 ]
 
 PADDING = 8  # spare bytes at the end of every array of bytes: `load_u64` reads past the last word
@@ -109,20 +105,10 @@ WORD, COUNT = TWO, THREE  # where the id + 1 and the count are in a slot
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """Words and how often each occurs in a part of a corpus, in no particular order.
+    """Words and how often each occurs in a part of a corpus, in no particular order."""
 
-    Attributes
-    ----------
-    arena : uint8 array
-        The words' bytes one after the other, each followed by a line feed, and `PADDING` bytes.
-    starts : int64 array, shape (n + 1,)
-        Word i is ``arena[starts[i] : starts[i + 1] - 1]``.
-    counts : int64 array, shape (n,)
-        Occurrences of each word.
-    """
-
-    arena: NDArray[np.uint8]
-    starts: NDArray[np.int64]
+    arena: NDArray[np.uint8]  # the words' bytes, each word followed by a line feed, and `PADDING` bytes
+    starts: NDArray[np.int64]  # word i is ``arena[starts[i] : starts[i + 1] - 1]``
     counts: NDArray[np.int64]
 
     @classmethod

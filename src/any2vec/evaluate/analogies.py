@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from any2vec.options import whole_number
+from any2vec.vectors.lookup import check_vectors
 from any2vec.vectors.questions import (
     Pairs,
     Questions,
@@ -23,7 +24,7 @@ from any2vec.vectors.questions import (
     require_scipy,
 )
 from any2vec.vectors.search import answer
-from any2vec.vectors.vectors import Vectors, check_vectors
+from any2vec.vectors.vectors import Vectors
 
 __all__ = [
     "RESTRICT",

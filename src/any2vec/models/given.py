@@ -23,9 +23,8 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, as_word
 from any2vec.samples.windows import total_of
 from any2vec.training.start import Rows, Start
-from any2vec.vectors.files.formats import load
 from any2vec.vectors.parts import Parts, means_of
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.vectors import Vectors, load
 
 __all__ = ["GIVEN", "Frozen", "Given", "VectorsOrPath", "check_given", "document_vectors", "shown_given", "vectors_of"]
 

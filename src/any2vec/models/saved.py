@@ -108,7 +108,8 @@ class Savable:
         """
         path = as_path(path)
         refuse_foreign(path)
-        vectors, content = load_with_model(path)
+        data, content = load_with_model(path)
+        vectors = Vectors.of(data)
         file = path / MODEL
         if content.get("format") != _VERSION:
             found = shown(content.get("format"))
@@ -138,7 +139,7 @@ class Savable:
                 warnings.warn(f"{path}: {said}: set what a further fit needs", Any2VecWarning, stacklevel=2)
         vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
         if "documents_" in model.learned:
-            vars(model)["documents_"] = load_documents(path, content)
+            vars(model)["documents_"] = Vectors.of(load_documents(path, content))
         return model
 
     def push_to_hub(

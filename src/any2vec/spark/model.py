@@ -17,9 +17,8 @@ from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import metadata_of, model_folder
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams, column_named, vertex_column
-from any2vec.vectors.files.formats import load
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.vectors import Vectors, load
 
 __all__ = ["ROWS", "DeepWalkModel", "VectorsModel", "Word2VecModel"]
 

@@ -9,14 +9,15 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, missing_extra
 from any2vec.options import whole_number
-from any2vec.vectors.vectors import Vectors, check_vectors
+from any2vec.vectors.lookup import Lookup, check_vectors
+from any2vec.vectors.search import directions
 
 __all__ = ["check_classes", "classes"]
 
 _ITERATIONS = 50  # at most; word2vec has ten, from a poorer start
 
 
-def classes(vectors: Vectors, number: int, *, seed: int = 1, threads: int | None = None) -> NDArray[np.int32]:
+def classes(vectors: Lookup, number: int, *, seed: int = 1, threads: int | None = None) -> NDArray[np.int32]:
     """Divide words into classes by k-means, as word2vec's ``-classes`` does: words of a class point the same way.
 
     Vectors are normalised to unit length, and weigh as much as they were long, so that the centre of a class has the
@@ -55,7 +56,8 @@ def classes(vectors: Vectors, number: int, *, seed: int = 1, threads: int | None
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    rows, norms = vectors.get_normed_vectors(), vectors.norms
+    norms = vectors.norms
+    rows = directions(vectors.matrix, norms)
     means = KMeans(number, n_init=1, max_iter=_ITERATIONS, random_state=whole_number("seed", seed, 0), copy_x=False)
     with warnings.catch_warnings(), threadpool_limits(threads or usable_cores()):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than classes

@@ -12,7 +12,7 @@ from any2vec.options import as_word, whole_number
 from any2vec.other_names import method_meant
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
-from any2vec.vectors.search import best, cosines_of, no_zeros
+from any2vec.vectors.search import best, cosines_of, directions
 
 __all__ = ["GensimNames"]
 
@@ -22,7 +22,7 @@ Word = TypeVar("Word", str, int)
 
 
 class GensimNames(Neighbours):
-    """What users of gensim call; arguments and results are gensim's, except as a docstring says.
+    """The methods that users of gensim call; arguments and results are gensim's, except as a docstring says.
 
     Throughout, an integer never stands for a row, but where all words are integers for the word of its digits, and the
     cosine with a vector of zeros is 0, not NaN.
@@ -83,7 +83,7 @@ class GensimNames(Neighbours):
 
     def get_normed_vectors(self) -> NDArray[np.float32]:
         """Return all vectors of unit length, shape (V, D); rows of zeros stay zeros."""
-        return np.divide(self.matrix, no_zeros(self.norms)[:, None], dtype=np.float32)
+        return directions(self.matrix, self.norms)
 
     def get_mean_vector(
         self,

@@ -21,12 +21,12 @@ from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import Kind
 from any2vec.options import as_path, fraction, whole_number
 from any2vec.vectors.lookup import Lookup
-from any2vec.vectors.search import nearest, no_zeros, unit
+from any2vec.vectors.search import directions, nearest, no_zeros, unit
 
 if TYPE_CHECKING:
     import faiss
 
-__all__ = ["Index", "build", "digest", "digest_of_rows", "faiss_library", "load_index", "sampled_rows", "save_index"]
+__all__ = ["Index", "build", "digest", "digest_of_rows", "load_index", "sampled_rows"]
 
 LISTS = 4.0  # times the square root of V: faiss's own advice for up to a million vectors
 TRAINED = 40  # rows a list that k-means sees
@@ -145,7 +145,23 @@ class Index:
         Any2VecError
             If it cannot be written.
         """
-        save_index(self, path, force=force)
+        path = as_path(path)
+        check_writable(path, KIND, force=force)
+        with refusals(path):
+            content = memoryview(faiss_library().serialize_index(self.lists))
+            note = {
+                "format": VERSION,
+                "words": len(self),
+                "dimensions": self.vectors.dim,
+                "rows": digest_of_rows(self.vectors.matrix),
+                "probes": self.probes,
+                "recall": self.recall,
+                "topn": self.topn,
+            }
+            text = json.dumps(note).encode()
+            with replacing_file(path) as file:
+                file.write(content)
+                file.write(text + _END_OF.pack(zlib.crc32(text, zlib.crc32(content)), len(text), _NAME))
 
 
 def faiss_library() -> Any:
@@ -157,8 +173,34 @@ def faiss_library() -> Any:
     return faiss
 
 
-def build(vectors: Lookup, recall: float, topn: int, seed: int, threads: int | None) -> Index:
-    """Build an index that has this recall; `Vectors.index` documents the parameters."""
+def build(vectors: Lookup, *, recall: float = 0.98, topn: int = 10, seed: int = 1, threads: int | None = None) -> Index:
+    """Build an index, in which `most_similar` finds the nearest words of many without comparing all.
+
+    It pays from some 100,000 words on. Some of the nearest words are missed; the cosines of the others are exact.
+
+    Parameters
+    ----------
+    recall : float
+        The share of the nearest words to find, between 0 and 1: more lists are searched until that share is
+        found, on average, for up to 1,000 of the words.
+    topn : int
+        The number of answers that `recall` is for. With more answers fewer of them are the nearest.
+    seed : int
+        Of k-means and of the words that recall is measured on.
+    threads : int, optional
+        Threads that build it; all cores by default.
+
+    Returns
+    -------
+    Index
+        For ``most_similar(..., index=)`` and ``most_similar_batch(..., index=)``; its `recall` is what was
+        measured, and its `save` writes it to a file.
+
+    Raises
+    ------
+    Any2VecError
+        If a vector is not finite, an argument is invalid, or faiss is not installed.
+    """
     faiss = faiss_library()
     recall = fraction("recall", recall, "0.98 finds 98 of 100 of the nearest words")
     topn = min(whole_number("topn", topn, 1), max(1, len(vectors) - 1))
@@ -202,7 +244,7 @@ def _search_enough(index: Index, recall: float, random: np.random.Generator) -> 
 
 def _directions(vectors: Lookup, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
     """Return rows of unit length; those of zeros stay zeros."""
-    return np.divide(vectors.matrix[rows], no_zeros(vectors.norms[rows])[:, None], dtype=np.float32)
+    return directions(vectors.matrix[rows], vectors.norms[rows])
 
 
 _SAMPLED = 64  # rows of a matrix that its digest is made of
@@ -238,29 +280,14 @@ def _holds(path: Path) -> bool:
 KIND = Kind("an index", _holds)
 
 
-def save_index(index: Index, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write an index, replacing an earlier one, or anything by force."""
-    path = as_path(path)
-    check_writable(path, KIND, force=force)
-    with refusals(path):
-        content = memoryview(faiss_library().serialize_index(index.lists))
-        note = {
-            "format": VERSION,
-            "words": len(index),
-            "dimensions": index.vectors.dim,
-            "rows": digest_of_rows(index.vectors.matrix),
-            "probes": index.probes,
-            "recall": index.recall,
-            "topn": index.topn,
-        }
-        text = json.dumps(note).encode()
-        with replacing_file(path) as file:
-            file.write(content)
-            file.write(text + _END_OF.pack(zlib.crc32(text, zlib.crc32(content)), len(text), _NAME))
-
-
 def load_index(vectors: Lookup, path: str | os.PathLike[str]) -> Index:
-    """Load an index, memory-mapped; raise if it is damaged or of other vectors."""
+    """Load an index of these vectors that was saved, memory-mapped: programs on a machine share its memory.
+
+    Raises
+    ------
+    Any2VecError
+        If it is of other vectors, damaged or cannot be read, or faiss is not installed.
+    """
     path = as_path(path)
     faiss = faiss_library()
     try:

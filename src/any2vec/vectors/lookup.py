@@ -17,7 +17,7 @@ from any2vec.io.shown import table
 from any2vec.options import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
-__all__ = ["NEGATIVE", "Lookup", "Query", "repeats"]
+__all__ = ["NEGATIVE", "Lookup", "Query", "check_vectors", "repeats"]
 
 NEGATIVE = "negative"
 """The usual loss: negative sampling."""
@@ -30,7 +30,7 @@ Query: TypeAlias = str | int | NDArray[np.float32]
 
 
 class Lookup:
-    """Words, their counts, ids and vectors; `Vectors` documents the parameters."""
+    """Vectors as data: words, their counts, ids and rows; `Vectors` documents the parameters."""
 
     def __init__(
         self,
@@ -59,8 +59,15 @@ class Lookup:
         if parts is not None and not isinstance(parts, Parts):
             raise Any2VecError(f"`parts` is {shown(parts)}; Parts are expected")
         self.parts = parts
-        """What the embedding vectors are means of, so that unknown words have vectors, too; or None."""
+        """The rows that the embedding vectors are means of, so that unknown words have vectors, too; or None."""
         self._check_shapes()
+
+    @classmethod
+    def of(cls, found: "Lookup") -> Self:
+        """Return vectors with the same data, as this class."""
+        made = cls.__new__(cls)
+        made.__dict__.update(found.__dict__)
+        return found if isinstance(found, cls) else made
 
     def _check_shapes(self) -> None:
         number = len(self.vocabulary)
@@ -86,7 +93,7 @@ class Lookup:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each word occurs in the corpus, shape (V,); zeros if unknown."""
+        """The number of times that each word occurs in the corpus, shape (V,); zeros if unknown."""
         return self.vocabulary.counts
 
     @property
@@ -246,6 +253,13 @@ class Lookup:
         return total / (np.abs(weights).sum() or 1)
 
 
+def check_vectors(value: object) -> None:
+    """Refuse anything but Vectors, such as the estimator that has them."""
+    if not isinstance(value, Lookup):
+        hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
+        raise Any2VecError(f"vectors: Vectors are expected, not {type(value).__name__}{hint}")
+
+
 def repeats(words: Sequence[str]) -> bool:
     """Whether a word may occur twice: some have the same hash."""
     hashes = np.sort(np.fromiter(map(hash, words), np.int64, len(words)))  # a tenth of the memory of ids
@@ -286,7 +300,10 @@ def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
     if isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 1 and not (counts < 0).any():
         return counts
     try:
-        values = [_whole(value) for value in np.asarray(counts).reshape(-1).tolist()]
+        given = np.asarray(counts).reshape(-1).tolist()
+        values = [operator.index(int(n) if isinstance(n, float) and n.is_integer() else n) for n in given]
+        if bool in map(type, given):
+            raise TypeError
     except (OverflowError, TypeError, ValueError):
         raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
     for i, value in enumerate(values):
@@ -294,14 +311,6 @@ def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
             of = f" of {shown(words[i])}" if len(values) == len(words) else ""
             raise Any2VecError(f"the count{of} is {value:,}; it must be from 0 to 2^63 - 1")
     return np.array(values, np.int64)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, bool):
-        raise TypeError
-    return operator.index(value)
 
 
 def _numbers(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

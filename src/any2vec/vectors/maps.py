@@ -186,13 +186,12 @@ class Maps(Lookup):
     def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
         from any2vec.plot.projection import MOST, by_classes
         from any2vec.vectors.classes import classes
-        from any2vec.vectors.vectors import Vectors
 
         if (number := whole_number("clusters", number, 1)) > len(ids):
             raise Any2VecError(f"`clusters` is {number:,}, but the map has {len(ids):,} words; give at most as many")
         if number > MOST:
             raise Any2VecError(f"`clusters` is {number:,}; a map has colours for {MOST}")
-        some = Vectors(names, self.matrix[ids])
+        some = Lookup(names, self.matrix[ids])
         found = classes(some, number, seed=seed, threads=1)
         return by_classes(names, ids, some.matrix, found)
 

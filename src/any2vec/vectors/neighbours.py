@@ -109,11 +109,7 @@ class Neighbours(Lookup):
             If an argument is invalid, or there is no input.
         """
         rows = self._rows(restrict, restrict_vocab, clip_start, clip_end)
-        queries, weights = weighted(self._as_word(positive), 1.0, self._as_word)
-        others, more = weighted(negative, -1.0, self._as_word)
-        queries, weights = queries + others, weights + more
-        if not queries:
-            raise Any2VecError("most_similar needs at least one word or vector")
+        queries, weights = weighted(positive, negative, self._as_word)
         mean = self._unit(self._mean(queries, np.array(weights)))
         searched = self._indexer(index, indexer, rows)
         if searched is not None and topn is None:
@@ -261,11 +257,13 @@ class Neighbours(Lookup):
         return [(words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
 
 
-def weighted(queries: Queries | None, weight: float, as_word: AsWord) -> tuple[list[Any], list[float]]:
+def weighted(positive: Queries | None, negative: Queries | None, as_word: AsWord) -> tuple[list[Any], list[float]]:
     """List words (as strings) and vectors with their weights."""
     listed: list[Any] = []
     weights: list[float] = []
-    for item in () if queries is None else as_queries(queries, as_word):
+    sides = ((as_word(positive), 1.0), (negative, -1.0))
+    inputs = [(item, weight) for side, weight in sides if side is not None for item in as_queries(side, as_word)]
+    for item, weight in inputs:
         query, given = item, weight
         if isinstance(item, tuple) and len(item) == 2 and isinstance(as_word(item[0]), str | np.ndarray):
             query, given = item
@@ -273,6 +271,8 @@ def weighted(queries: Queries | None, weight: float, as_word: AsWord) -> tuple[l
             raise Any2VecError(f"the weight of an input is {shown(given)}; it must be a finite number")
         listed.append(as_word(query))
         weights.append(float(given))
+    if not listed:
+        raise Any2VecError("most_similar needs at least one word or vector")
     return listed, weights
 
 

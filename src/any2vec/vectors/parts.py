@@ -1,4 +1,4 @@
-"""What vectors of words are made of: a row of each word's own, and rows that words share."""
+"""Parts of which vectors of words are made: a row of each word's own, and rows that words share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""By which words vectors are judged: analogy questions, and pairs with human judgements of similarity."""
+"""Sets of words by which vectors are judged: analogy questions, and pairs with human judgements of similarity."""
 
 import codecs
 import math
@@ -68,10 +68,7 @@ def folded_ids(words: Iterable[str]) -> dict[str, int]:
 
 
 def meant_word(word: str, vectors: Lookup, ids: dict[str, int], fold_case: bool = True) -> str | None:
-    """Return the word that a set means: one of `ids`, else one that has a vector from its parts; None if there is none.
-
-    If case does not count, `ids` are of folded words, and a word that is unknown is taken in lower case.
-    """
+    """Return the word that a set means: one of `ids`, else one that has a vector from its parts, in lower case."""
     found = ids.get(fold(word) if fold_case else word)
     if found is not None:
         return vectors.words[found]

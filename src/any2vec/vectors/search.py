@@ -10,7 +10,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.errors import missing_extra
 from any2vec.io.memory import blocks
 
-__all__ = ["answer", "best", "cosines_of", "nearest", "neighbour_graph", "no_zeros", "unit"]
+__all__ = ["answer", "best", "cosines_of", "directions", "nearest", "neighbour_graph", "no_zeros", "unit"]
 
 Float = TypeVar("Float", bound=np.floating[Any])
 
@@ -50,11 +50,7 @@ def nearest(
 def answer(
     matrix: NDArray[np.float32], norms: NDArray[np.float32], asked: NDArray[np.int64], excluded: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the row nearest to b - a + c for each question, and its cosine: shapes (Q,); id -1 if none is left.
-
-    Questions are rows a, b, c (and more), shape (Q, 3 or more). `excluded`, shape (Q, k), are rows that may not answer;
-    a negative entry excludes nothing.
-    """
+    """Return the row nearest to b - a + c for each row a, b, c of `asked`, and its cosine; id -1 if none is left."""
     lengths = no_zeros(norms)[:, None]
     answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
     for start in range(0, len(asked), BLOCK_QUESTIONS):
@@ -81,6 +77,11 @@ def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDA
     if len(ids):
         _keep_top(scores, 0, ids, values)
     return ids, values
+
+
+def directions(matrix: NDArray[np.float32], norms: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows, whose norms are known, of unit length; those of zeros stay zeros."""
+    return np.divide(matrix, no_zeros(norms)[:, None], dtype=np.float32)
 
 
 def unit(rows: NDArray[Float]) -> NDArray[Float]:

@@ -130,11 +130,7 @@ class ShardedVectors:
             If an argument is invalid, or there is no input.
         """
         topn = whole_number("topn", topn, 0)
-        queries, weights = weighted(self._as_word(positive), 1.0, self._as_word)
-        others, more = weighted(negative, -1.0, self._as_word)
-        queries, weights = queries + others, weights + more
-        if not queries:
-            raise Any2VecError("most_similar needs at least one word or vector")
+        queries, weights = weighted(positive, negative, self._as_word)
         words = [query for query in queries if isinstance(query, str)]
         here, places, _, _ = self._find(words)
         rows = self[words] if words else np.empty((0, self.dim), np.float32)
@@ -166,10 +162,7 @@ class ShardedVectors:
     def _find(
         self, words: list[str]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """Find words: which are here, and their rows; which are on no host, and their vectors from their parts.
-
-        Raise an UnknownWordError on all hosts if a word has no vector.
-        """
+        """Find words: which are here, and their rows; which are on no host, and their vectors from their parts."""
         names = [self._as_word(word) for word in words]
         places, known = self._places(names)
         missing = np.flatnonzero(~known)

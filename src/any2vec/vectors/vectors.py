@@ -1,26 +1,25 @@
 """Vectors: words, their embeddings, and nearest neighbours."""
 
-from any2vec.errors import Any2VecError
+import os
+
+from any2vec.vectors import derived, evaluations
+from any2vec.vectors import index as indexes
 from any2vec.vectors.convert import Conversions
-from any2vec.vectors.derived import Derived, Featured, Means
-from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.export.exports import Exports
 from any2vec.vectors.files.hub import Hub
 from any2vec.vectors.gensim_names import GensimNames
-from any2vec.vectors.indexed import Indexed
 from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.maps import Maps
 
-__all__ = ["NEGATIVE", "Vectors", "check_vectors"]
+__all__ = ["NEGATIVE", "Vectors", "load"]
 
 
-class Vectors(GensimNames, Derived, Evaluations, Conversions, Exports, Hub, Featured, Indexed, Maps, Means):
+class Vectors(GensimNames, Conversions, Exports, Hub, Maps):
     """The embedding of each word of a vocabulary.
 
-    Its methods have files of their own. `Lookup` has words and rows, `Neighbours` analogies, `GensimNames` the other
-    methods of gensim's KeyedVectors, `Derived` those that make other vectors. `Conversions` has gensim, pandas and
-    Arrow, `Exports` files of other programs. `Evaluations`, `Means` of texts, `Maps`, indexes (`Indexed`), the
-    `Hub` of Hugging Face and vectors of features (`Featured`) are the rest.
+    `Lookup` is its data, words and rows, `Neighbours` finds the nearest words, and `GensimNames` has the other methods
+    of gensim's KeyedVectors. `Conversions` has gensim, pandas and Arrow, `Exports` files of other programs, `Maps`
+    pictures, and `Hub` that of Hugging Face. Other methods are functions of the modules that are named below.
 
     Parameters
     ----------
@@ -49,9 +48,37 @@ class Vectors(GensimNames, Derived, Evaluations, Conversions, Exports, Hub, Feat
     [('south', 0.0)]
     """
 
+    vectors_for_all, add_vectors = derived.vectors_for_all, derived.add_vectors
+    means, vector_of_features = derived.means, derived.vector_of_features
+    evaluate_word_analogies = evaluations.evaluate_word_analogies
+    evaluate_word_pairs = evaluations.evaluate_word_pairs
+    index, load_index = indexes.build, indexes.load_index
 
-def check_vectors(value: object) -> None:
-    """Refuse anything but Vectors, such as the estimator that has them."""
-    if not isinstance(value, Vectors):
-        hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
-        raise Any2VecError(f"vectors: Vectors are expected, not {type(value).__name__}{hint}")
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that have vectors, sorted; none if the vectors were trained without features."""
+        return derived.feature_names(self)
+
+
+def load(path: str | os.PathLike[str]) -> Vectors:
+    """Load vectors from a file in word2vec's formats (or GloVe's), a model of fastText, or a folder in any2vec's.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder; its ending says the format, as in `save`. A model of fastText is recognized.
+
+    Returns
+    -------
+    Vectors
+        Those of a folder are memory-mapped and have counts; those of files have counts of zero. A model of fastText
+        has counts, parts and t.
+
+    Raises
+    ------
+    Any2VecError
+        If it does not exist, is damaged, or has an unknown ending.
+    """
+    from any2vec.vectors.files.formats import read_vectors
+
+    return Vectors.of(read_vectors(path))

@@ -32,7 +32,7 @@ from any2vec.corpus.scan import END, IdText, Piece
 from any2vec.io.memory import write_all, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Bigrams", "find_bigrams"]
+__all__ = ["find_bigrams"]
 
 WORDS_PER_PART = 1 << 15  # so that a part fits into a core's cache
 FEWEST_PARTS, MOST_PARTS = 4, 4096
@@ -59,10 +59,7 @@ class _Segments(NamedTuple):
 
 
 def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder: Path, threads: int) -> Bigrams:
-    """Find the pairs of words that are phrases by `rule`, in no particular order.
-
-    `connectors` are the ids of connector words; `folder` holds temporary files.
-    """
+    """Find the pairs of words that are phrases by `rule`, in no particular order."""
     bits = int(np.clip(text.words // WORDS_PER_PART, FEWEST_PARTS, MOST_PARTS)).bit_length() - 1
     of_words = rule.weights(text.counts, text.words)
     of_words[connectors] = CONNECTOR
@@ -114,13 +111,8 @@ class _Writer:
         self._bits, self._runs = bits, runs
         self._offsets: list[NDArray[np.int64]] = []
         self._written = 0
-        self._grow(0)
+        self._pairs, self._between = zeros(0, np.uint64), zeros(0, np.int32)
         self._files = [(folder / f"{what}-{number}").open("wb", buffering=0) for what in ("pairs", "runs")]
-
-    def _grow(self, size: int) -> None:
-        self._pairs, self._sorted = zeros(size, np.uint64), zeros(size, np.uint64)
-        size = size if self._runs else 0
-        self._between, self._between_sorted = zeros(size, np.int32), zeros(size, np.int32)
 
     def write(
         self,
@@ -134,17 +126,18 @@ class _Writer:
         words: int,
     ) -> None:
         if len(ids) > len(self._pairs):
-            self._grow(len(ids))
+            self._pairs = zeros(len(ids), np.uint64)
+            self._between = zeros(len(ids) if self._runs else 0, np.int32)
         state = (before, weight, run, rule.across_lines)
         bound = (np.float32(rule.delta), rule.factor(words), rule.scoring == NPMI)
         slots = self._runs.slots if self._runs else np.zeros(0, np.uint64)
         size = _pairs(ids, final, weights, *state, *bound, slots, self._pairs, self._between)
-        offsets = np.zeros((1 << self._bits) + 1, np.int64)
-        unsorted = (self._pairs[:size], self._between[:size])
-        _partition(*unsorted, self._bits, self._sorted, self._between_sorted, offsets)
-        for file, column in zip(self._files, (self._sorted, self._between_sorted), strict=True):
-            write_all(file, column[:size])
-        self._offsets.append(offsets + self._written)
+        parts = (hash_pair.py_func(self._pairs[:size]) >> np.uint64(64 - self._bits)).astype(np.uint16)
+        order = np.argsort(parts, kind="stable")
+        for file, column in zip(self._files, (self._pairs, self._between), strict=True):
+            write_all(file, column[order] if len(column) else column)
+        counts = np.bincount(parts, minlength=1 << self._bits)
+        self._offsets.append(np.append(0, np.cumsum(counts)) + self._written)
         self._written += size
 
     def close(self) -> _Segments:
@@ -214,11 +207,8 @@ def _pairs(
     pairs: NDArray[np.uint64],
     runs: NDArray[np.int32],
 ) -> int:
-    """Write the pairs of a piece that may be phrases, and the runs between them; return their number.
-
-    `weights` are those of `Rule`, by which pairs are left out without a branch: it could not be predicted.
-    """
-    size = 0
+    """Write the pairs of a piece that may be phrases by their weights, and the runs between; return their number."""
+    size = 0  # grows without a branch, which could not be predicted
     last, a = np.uint64(before), weight
     for i in range(ids.size):
         if ids[i] >= 0:
@@ -234,29 +224,3 @@ def _pairs(
         elif ids[i] == END and not across:
             a, run = RARE, NO_RUN
     return size
-
-
-@njit(nogil=True, cache=True)
-def _partition(
-    pairs: NDArray[np.uint64],
-    runs: NDArray[np.int32],
-    bits: int,
-    out: NDArray[np.uint64],
-    runs_out: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-) -> None:
-    """Sort pairs and their runs by the first `bits` of the pairs' hash; write where each part begins, and the end."""
-    shift = np.uint64(64 - bits)
-    for i in range(pairs.size):
-        offsets[np.int64(hash_pair(pairs[i]) >> shift) + 1] += 1
-    for part in range(offsets.size - 1):
-        offsets[part + 1] += offsets[part]
-    for i in range(pairs.size):
-        part = int(np.int64(hash_pair(pairs[i]) >> shift))
-        out[offsets[part]] = pairs[i]
-        if runs.size > 0:
-            runs_out[offsets[part]] = runs[i]
-        offsets[part] += 1
-    for part in range(offsets.size - 1, 0, -1):  # each has moved to where the next part begins
-        offsets[part] = offsets[part - 1]
-    offsets[0] = 0

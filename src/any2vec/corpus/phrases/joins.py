@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Block, new_buffer
-from any2vec.corpus.phrases.pairs import HALF, ONE, find, hash_pair, pack, put
+from any2vec.corpus.phrases.pairs import find, hash_pair, pack, put
 from any2vec.corpus.raw_text import Buffers, RawText
 from any2vec.corpus.scan import END, INSIDE, IdText, Piece
 from any2vec.errors import Any2VecError
@@ -29,16 +29,13 @@ def join(
     seconds: NDArray[np.int32],
     phrases: NDArray[np.int32],
 ) -> None:
-    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free.
-
-    Afterwards `final` changes nothing.
-    """
+    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free."""
     table, joined = _Table(firsts, betweens, seconds, len(text.counts)), np.zeros(len(firsts), np.int64)
     head, at = -1, 0
     held: list[tuple[Piece, NDArray[np.int32]]] = []  # whose last words, from `at` of the first on, may be joined
     for piece in text.pieces:
         ids, final = text.load(piece), text.final[piece.part]
-        head, place, went = _join(ids, final, head, table.filter, table.slots, phrases, table.first_head, joined)
+        head, place, went = _join(ids, final, head, table.slots, phrases, table.first_head, joined)
         if went >= 0:
             for _, more in held[1:]:
                 more[:] = INSIDE
@@ -70,12 +67,10 @@ def _store(text: IdText, held: list[tuple[Piece, NDArray[Any]]]) -> None:
 
 
 class _Table:
-    """A hash table of what is joined, and a filter.
+    """A hash table from a head and a word to the number of a phrase or, counted on from the last one, of a longer head.
 
-    A head is the first word of a phrase, or that and some of the connector words after it; the latter are numbered
-    from `first_head` on. A pair of a head and a word has the number of the phrase that it makes; or, counted on from
-    the last phrase, that of a longer head. Most pairs of a text are in no bit of the filter, which is small enough for
-    a core's cache.
+    A head is the first word of a phrase, or that and connector words after it; the latter are numbered from
+    `first_head` on.
     """
 
     def __init__(
@@ -90,41 +85,14 @@ class _Table:
         heads, seconds = np.concatenate((heads, steps[:, 0])), np.concatenate((seconds, steps[:, 1]))
         bits = (2 * len(heads) + 1).bit_length()
         self.slots = np.zeros(2 << bits, np.uint64)
-        self.filter = np.zeros(1 << bits, np.uint8)
-        _fill(heads, seconds, self.slots, self.filter)
+        _fill(heads, seconds, self.slots)
 
 
 @njit(nogil=True, cache=True)
-def _fill(
-    heads: NDArray[np.int64], seconds: NDArray[np.int64], slots: NDArray[np.uint64], filter_: NDArray[np.uint8]
-) -> None:
+def _fill(heads: NDArray[np.int64], seconds: NDArray[np.int64], slots: NDArray[np.uint64]) -> None:
     for i in range(heads.size):
         pair = pack(heads[i], seconds[i])
-        hashed = hash_pair(pair)
-        put(pair, hashed, i, slots)
-        filter_[_byte(hashed, filter_.size)] |= _bit(hashed)
-
-
-@njit(nogil=True, cache=True)
-def _byte(hashed: np.uint64, size: int) -> np.uint64:
-    return (hashed >> np.uint64(35)) & np.uint64(size - 1)
-
-
-@njit(nogil=True, cache=True)
-def _bit(hashed: np.uint64) -> np.uint8:
-    return np.uint8(ONE << ((hashed >> HALF) & np.uint64(7)))
-
-
-@njit(nogil=True, cache=True)
-def _number(head: int, word: int, filter_: NDArray[np.uint8], slots: NDArray[np.uint64]) -> int:
-    """Return the number of a head, -1 for none, and a word; -1 if nothing is made of them."""
-    if head < 0:
-        return -1
-    pair = pack(head, word)
-    hashed = hash_pair(pair)
-    if filter_[_byte(hashed, filter_.size)] & _bit(hashed) == 0:
-        return -1
-    return find(pair, hashed, slots)
+        put(pair, hash_pair(pair), i, slots)
 
 
 @njit(nogil=True, cache=True)
@@ -132,7 +100,6 @@ def _join(
     ids: NDArray[np.int32],
     final: NDArray[np.int32],
     head: int,
-    filter_: NDArray[np.uint8],
     slots: NDArray[np.uint64],
     phrases: NDArray[np.int32],
     first_head: int,
@@ -148,7 +115,10 @@ def _join(
     for i in range(ids.size):
         if ids[i] >= 0:
             word = int(final[ids[i]])
-            number = _number(head, word, filter_, slots)
+            number = -1
+            if head >= 0:
+                pair = pack(head, word)
+                number = find(pair, hash_pair(pair), slots)
             if 0 <= number < phrases.size:
                 ids[place + 1 : i + 1] = INSIDE
                 if place >= 0:
@@ -254,10 +224,7 @@ def _write(
     joiner: NDArray[np.uint8],
     out: NDArray[np.uint8],
 ) -> int:
-    """Copy text; before words that are INSIDE a phrase, the joiner replaces whitespace. Return its size.
-
-    `inside` says whether the word after the text is. A negative size means that the text has other words than `ids`.
-    """
+    """Copy text, with the joiner before words, or a next one, INSIDE a phrase; return its size, -1 for other words."""
     size = entry = 0
     kept = 0  # where the whitespace before the next word begins in `out`
     at = begin

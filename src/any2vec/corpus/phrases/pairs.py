@@ -19,14 +19,12 @@ from any2vec.options import can_be_path
 
 __all__ = [
     "CONNECTOR",
-    "CONNECTORS",
     "HALF",
     "NO_RUN",
     "NPMI",
     "ONE",
     "RARE",
     "SCORINGS",
-    "TWO",
     "WORD2PHRASE",
     "Rule",
     "Runs",
@@ -89,10 +87,7 @@ SLACK = 1 - 1e-5  # of a bound in float32
 
 @dataclass(frozen=True)
 class Rule:
-    """Which pairs are phrases: both words and the pair occur `min_count` times, and the score is above `threshold`.
-
-    With `across_lines`, pairs are counted across the ends of sentences too. NPMI has no `delta`.
-    """
+    """The rule for phrases: both words and the pair occur `min_count` times, and the score is above `threshold`."""
 
     threshold: float
     min_count: int
@@ -116,12 +111,8 @@ class Rule:
     def phrases(
         self, counts: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64], words: int
     ) -> tuple[NDArray[np.bool], NDArray[np.float32]]:
-        """Return which pairs are phrases, by the counts of pairs and of their words, and the scores of all pairs.
-
-        word2phrase's score is rounded to float32 after each operation as there, and NPMI is computed in float64 as in
-        gensim: no tie is decided otherwise.
-        """
-        if self.scoring == NPMI:
+        """Return which pairs are phrases, by the counts of pairs and of their words, and the scores of all pairs."""
+        if self.scoring == NPMI:  # in float64 as in gensim, the other after each step in float32 as in word2phrase
             exact = _npmi(counts, firsts, seconds, float(words))
             return exact > self.threshold, exact.astype(np.float32)
         scores = (counts - float(self.delta)).astype(np.float32)
@@ -155,16 +146,13 @@ FIRST_RUNS = 1 << 10
 
 
 class Runs:
-    """The runs after words that may begin a phrase; each is a shorter run (`NO_RUN`: none) and one more word.
-
-    `befores` has what is before each piece: the last word that is no connector (-1: none) and the run after it.
-    """
+    """The runs after words that may begin a phrase; each is a shorter run (`NO_RUN`: none) and one more word."""
 
     def __init__(self, text: IdText, weights: list[NDArray[np.float32]], across: bool) -> None:
         self.slots = np.zeros(4 * FIRST_RUNS, np.uint64)
         self._parts = np.zeros((FIRST_RUNS, 2), np.int32)
         self._number = 1
-        self.befores: list[tuple[Piece, int, int]] = []
+        self.befores: list[tuple[Piece, int, int]] = []  # a piece, the last other word before it (or -1), and its run
         before, weight, run = -1, RARE, NO_RUN
         for piece, ids in zip(text.pieces, text.views(), strict=True):
             self.befores.append((piece, before, run))
@@ -255,7 +243,8 @@ def check_connectors(given: Any) -> None:
     if single or not isinstance(given, Collection):
         raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
     for word in given:
-        if not _is_word(_spelt(word)):
+        spelt = _spelt(word)
+        if not isinstance(spelt, str) or spelt.split() != [spelt] or not spelt.isprintable():
             raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
 
 
@@ -277,10 +266,6 @@ def named(words: tuple[str, ...]) -> str | list[str]:
 def _spelt(word: Any) -> Any:
     """Return an integer as its digits, as tokens are."""
     return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
-
-
-def _is_word(word: object) -> bool:
-    return isinstance(word, str) and word.split() == [word] and word.isprintable()
 
 
 def _read(path: Path) -> list[str]:

@@ -20,7 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["PHRASES", "Pass", "PhraseList", "find_phrases", "join_phrases", "lines_of", "read_phrases"]
+__all__ = ["PHRASES", "PhraseList", "find_phrases", "join_phrases", "lines_of", "read_phrases"]
 
 
 class Pass(NamedTuple):
@@ -35,7 +35,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PhraseList:
-    """What passes over a text found; the words of a pass may be phrases of those before it."""
+    """The phrases that passes over a text found; the words of a pass may be phrases of those before it."""
 
     joiner: str
     passes: Sequence[Pass]
@@ -91,7 +91,7 @@ class PhraseList:
 
 
 class _Head(dict[str, "str | _Head"]):
-    """What may follow the first words of a phrase: the last word, with the phrase, or a connector word."""
+    """The words that may follow the first ones of a phrase: the last word, with the phrase, or a connector word."""
 
 
 def find_phrases(
@@ -104,10 +104,7 @@ def find_phrases(
     connectors: Sequence[str] = (),
     join_last: bool = True,
 ) -> PhraseList:
-    """Find phrases, a pass by each rule, on the text that those before it have joined; the last join may be left out.
-
-    Passes that find nothing are not listed.
-    """
+    """Find phrases, a pass by each rule, on the text that those before have joined; the last join may be left out."""
     passes: list[Pass] = []
     sign = joiner.encode()
     names = [word.encode() for word in connectors]
@@ -197,11 +194,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
     return PhraseList(joiner, passes), settings
 
 
-def _holds_phrases(path: Path) -> bool:
-    return start_of(path, len(_TITLE))[0] == _TITLE.encode()
-
-
-PHRASES = Kind("phrases", _holds_phrases)
+PHRASES = Kind("phrases", lambda path: start_of(path, len(_TITLE))[0] == _TITLE.encode())
 
 
 def _settings(lines: list[str]) -> dict[str, Any] | None:

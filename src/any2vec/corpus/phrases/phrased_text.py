@@ -2,17 +2,17 @@
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from any2vec.cluster.local import alone
-from any2vec.corpus.blocks import BLOCK, blocks_of
+from any2vec.corpus.blocks import BLOCK, blocks_of, split_inputs
 from any2vec.corpus.phrases.joins import joined_blocks, sentence_runs, spelled
 from any2vec.corpus.phrases.phrase_list import PhraseList, join_phrases
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import IdText, no_words, scan_blocks
+from any2vec.corpus.scan import IdText, Progress, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
@@ -22,9 +22,7 @@ from any2vec.io.replaceable import marked
 from any2vec.io.streams import list_type, parquet_columns
 from any2vec.io.temporary import temporary_folder
 
-__all__ = ["PHRASED_TEXT", "KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
-
-Progress = Callable[[int, int | None], None]
+__all__ = ["PHRASED_TEXT", "KeptText", "PhrasedText", "input_files", "keep_text", "path_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +136,9 @@ def keep_text(
         if files is None:
             scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
         else:
-            total = None if any(file.size is None for file in files) else sum(file.size or 0 for file in files)
-            report = None if progress is None else lambda done: progress(done, total)
-            with memory_errors("the text"), disk_errors(folder):
-                blocks = blocks_of(files, block)
-                scan = scan_blocks(blocks, folder, threads=threads, size=block, raw=raw, progress=report)
-            check_unchanged(files)
+            with memory_errors("the text"):
+                how = {"threads": threads, "size": block, "raw": raw}
+                scan = scan_files(files, folder, split_inputs(files, 1, range(1)), progress, **how)
         if scan.words == 0:
             raise no_words(files)
         kept = KeptText(IdText.of(scan), files, folder)

@@ -190,17 +190,17 @@ class Phrases(Parameters):
         Parameters
         ----------
         source, y : any
-            As of `fit`.
+            See `fit`.
 
         Returns
         -------
         PhrasedText
-            As of `transform`. It keeps the text as 4 bytes per word in a temporary folder, removed with it.
+            See `transform`. It keeps the text as 4 bytes per word in a temporary folder, removed with it.
 
         Raises
         ------
         Any2VecError
-            As of `fit`.
+            See `fit`.
         """
         kept = self._learn(source, join_last=True)
         return PhrasedText(source, self._found, self.column, self._threads, self._raw, kept, self._block)
@@ -211,7 +211,7 @@ class Phrases(Parameters):
         Parameters
         ----------
         source : str, Path, sequence of them, or iterable of sequences of tokens
-            As of `fit`.
+            See `fit`.
 
         Returns
         -------

@@ -11,7 +11,6 @@ from dataclasses import astuple, dataclass, replace
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,31 +18,17 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import together
 from any2vec.corpus.parts import Features, Subwords, encoded_word
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.io.compression import compression_of, open_compressed
+from any2vec.io.compression import open_compressed
 from any2vec.io.memory import blocks, check_finite, write_all
 from any2vec.io.outputs import refusals, replacing
 from any2vec.io.replaceable import start_of
 from any2vec.io.temporary import not_followed
 from any2vec.vectors.files.shard import Shard, check_same_parts
-from any2vec.vectors.files.word2vec import DEFLATE_RATIO, first_of_each
-from any2vec.vectors.lookup import NEGATIVE
+from any2vec.vectors.files.word2vec import Reader, first_of_each
+from any2vec.vectors.lookup import NEGATIVE, Lookup
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors
 
-__all__ = [
-    "HIERARCHICAL",
-    "MAGIC",
-    "Arguments",
-    "Reader",
-    "check_fasttext_words",
-    "dictionary_bytes",
-    "holds_fasttext",
-    "load_fasttext",
-    "no_features",
-    "read_arguments",
-    "read_dictionary",
-    "save_fasttext",
-]
+__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "no_features", "save_fasttext"]
 
 MAGIC = struct.pack("<i", 793_712_314)
 HIERARCHICAL = "hierarchical"
@@ -52,7 +37,6 @@ _ARGUMENTS = struct.Struct("<12id")
 _SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of the text, n-grams that pruning kept
 _ENTRY = struct.Struct("<qb")  # count, kind
 _VERSIONS = 11, 12
-_BLOCK = 1 << 22
 _LONGEST_WORD = 1 << 20
 _HIERARCHICAL, _NEGATIVE = 1, 2  # losses
 _SKIPGRAM, _SUPERVISED = 2, 3  # models
@@ -96,77 +80,13 @@ class Arguments:
 
     @property
     def subwords(self) -> Subwords | None:
-        """Which n-grams words have; None if they have none."""
+        """The n-grams that words have; None if they have none."""
         least = max(self.least, 1)  # 0 and 1 mean the same
         return Subwords(least, self.most, self.buckets) if self.buckets > 0 and self.most >= least else None
 
     def pack(self) -> bytes:
         """Return the bytes that a file begins with."""
         return MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
-
-
-class Reader:
-    """Reads the parts of a file, checking that it has them, and knows the byte it is at."""
-
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        self.stream, self.path = stream, path
-        self.chunk, self.at, self.offset = b"", 0, 0
-        held = path.stat().st_size if path.is_file() else 1 << 62
-        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
-
-    @property
-    def where(self) -> str:
-        """The file and the byte, for messages."""
-        return f"{self.path}, byte {self.offset + self.at:,}"
-
-    def promised(self, size: int, what: str) -> None:
-        """Raise if the file cannot hold as many bytes more, before memory for them is taken."""
-        if self.offset + self.at + size > self.most:
-            raise Any2VecError(
-                f"{self.where}: {what}, {size:,} bytes, do not fit into the file: it is truncated, or damaged"
-            )
-
-    def more(self) -> None:
-        """Read a block, dropping what was read before."""
-        block = self.stream.read(_BLOCK)
-        if not block:
-            raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + len(self.chunk):,}")
-        self.chunk, self.offset, self.at = self.chunk[self.at :] + block, self.offset + self.at, 0
-
-    def take(self, form: struct.Struct) -> tuple[int, ...]:
-        """Read numbers."""
-        while len(self.chunk) < self.at + form.size:
-            self.more()
-        self.at += form.size
-        return form.unpack_from(self.chunk, self.at - form.size)
-
-    def skip(self, size: int) -> None:
-        """Leave out some bytes."""
-        while size > len(self.chunk) - self.at:
-            size -= len(self.chunk) - self.at
-            self.at = len(self.chunk)
-            self.more()
-        self.at += size
-
-    def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
-        """Read a matrix, into its own memory."""
-        found = np.empty((rows, columns), "<f4")
-        view = found.data.cast("B") if found.size else memoryview(b"")
-        done = min(len(view), len(self.chunk) - self.at)
-        view[:done] = self.chunk[self.at : self.at + done]
-        self.at += done
-        while done < len(view):
-            count = self.stream.readinto(view[done : done + _BLOCK])  # type: ignore[attr-defined]
-            self.offset += count
-            if not count:
-                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
-            done += count
-        return found.astype(np.float32, copy=False)
-
-    def end(self) -> None:
-        """Raise if there is more."""
-        if self.chunk[self.at :] or self.stream.read(1):
-            raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
 
 
 def read_arguments(reader: Reader) -> Arguments:
@@ -184,11 +104,7 @@ def read_arguments(reader: Reader) -> Arguments:
 
 
 def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
-    """Read words, their counts (zeros: unknown), and how many n-grams were kept.
-
-    What a text calls labels is in the dictionary, also of skip-gram and CBOW, which do not train them: it is left out.
-    A byte that is no UTF-8 becomes a surrogate, as by `surrogateescape`.
-    """
+    """Read words without labels, their counts (zeros: unknown), and how many n-grams were kept."""
     size, words, labels, tokens, kept = reader.take(_SIZES)
     if size < 1 or min(words, labels) < 0 or words + labels != size:
         raise Any2VecError(f"{reader.path}: damaged: {size:,} entries are not {words:,} words and {labels:,} labels")
@@ -235,7 +151,7 @@ def holds_fasttext(path: Path) -> bool:
     return start_of(path, len(MAGIC))[0] == MAGIC
 
 
-def load_fasttext(path: Path) -> Vectors:
+def load_fasttext(path: Path) -> Lookup:
     """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
     with open_compressed(path) as stream:
         reader = Reader(stream, path)
@@ -277,7 +193,7 @@ def load_fasttext(path: Path) -> Vectors:
         t = _turned(t)
     try:
         matrix = own if parts is None else parts.means(words)
-        return Vectors(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
+        return Lookup(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
     except Any2VecError as error:  # a word is too long for its n-grams
         raise Any2VecError(f"{path}: {error}") from None
 
@@ -342,10 +258,7 @@ def _n_grams(parts: Parts | None, path: Path) -> Subwords | None:
 
 
 def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
-    """Write rows at their places in a matrix that begins at a byte of a file, those that lie together at once.
-
-    Between rows there are zeros, if no other host writes some there, so that there are fewer writes.
-    """
+    """Write rows at their places in a matrix that begins at a byte of a file, near ones, zeros between, at once."""
     width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
     for block in blocks(rows):
         some = order[block]

@@ -26,8 +26,8 @@ from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native, m
 from any2vec.vectors.files.shard import Shard, make_shard
 from any2vec.vectors.files.word2vec import LONGEST_WORD, check_words, load_text, parse_header, save_text, without_mark
 from any2vec.vectors.files.word2vec_binary import load_binary, save_binary
+from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.parts import lost_parts
-from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = [
     "FASTTEXT",
@@ -39,11 +39,9 @@ __all__ = [
     "check_output",
     "format_of",
     "held_format",
-    "holds_binary",
-    "holds_folder",
     "holds_text",
-    "load",
     "named_format",
+    "read_vectors",
     "refuse_foreign",
     "save",
 ]
@@ -94,7 +92,7 @@ def holds_binary(path: Path) -> bool:
         if space < 0 and not whole:
             break
         word = content[at:space].lstrip(b"\n")
-        if space < 0 or not word or not _is_utf8(word):
+        if space < 0 or not word or word.decode(errors="ignore").encode() != word:
             return False
         at = space + 1 + 4 * dim
         numbers.append(content[space + 1 : at])
@@ -120,14 +118,6 @@ def _are_numbers(fields: list[bytes]) -> bool:
         return False
 
 
-def _is_utf8(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _is_text(content: bytes) -> bool:
     try:
         found = content.decode()
@@ -142,7 +132,7 @@ def _is_text(content: bytes) -> bool:
 class Format:
     """A format of vectors: how it is loaded and saved, its endings, and what it can hold."""
 
-    load: Callable[[Path], Vectors]
+    load: Callable[[Path], Lookup]
     save: Callable[[Shard, Path], None]
     """Write a host's shard; all hosts call this."""
     endings: tuple[str, ...] = ()
@@ -174,13 +164,13 @@ _INSTEAD = {
     "torch": f"read it with torch.load(path, weights_only=True), {_OF_WORDS}",
     "mat": f"read it with scipy.io.loadmat, {_OF_WORDS}",
 }
-"""What can be done with files of other programs that may hold vectors."""
+"""Ways to read files of other programs that may hold vectors."""
 NAMED = {"fasttext": FASTTEXT}
 """Formats that no ending says, by their names."""
 
 
 def save(
-    vectors: Vectors,
+    vectors: Lookup,
     path: str | os.PathLike[str],
     *,
     training: bool = False,
@@ -198,7 +188,7 @@ def save(
 
     Parameters
     ----------
-    vectors : Vectors
+    vectors : Lookup
         The vectors to save. With many hosts: this host's rows, possibly none, after those of the hosts before it.
     path : str or path
         The file or folder; the same on all hosts, which must share a file system.
@@ -239,25 +229,8 @@ def save(
     kind.save(make_shard(vectors, training, communicator, path), path)
 
 
-def load(path: str | os.PathLike[str]) -> Vectors:
-    """Load vectors from a file in word2vec's formats (or GloVe's), a model of fastText, or a folder in any2vec's.
-
-    Parameters
-    ----------
-    path : str or path
-        The file or folder; its ending says the format, as in `save`. A model of fastText is recognized.
-
-    Returns
-    -------
-    Vectors
-        Those of a folder are memory-mapped and have counts; those of files have counts of zero. A model of fastText
-        has counts, parts and t.
-
-    Raises
-    ------
-    Any2VecError
-        If it does not exist, is damaged, or has an unknown ending.
-    """
+def read_vectors(path: str | os.PathLike[str]) -> Lookup:
+    """Load vectors as `any2vec.load` does, but as data."""
     path = as_path(path)
     try:
         kind = held_format(path)
@@ -355,7 +328,7 @@ def _holds(kind: Format, path: Path) -> bool:
 
 
 VECTORS = Kind("vectors", _holds_vectors)
-"""What vectors may replace: vectors in any format."""
+"""Vectors in any format, which others may replace."""
 
 
 def format_of(path: Path, training: bool = False) -> Format:

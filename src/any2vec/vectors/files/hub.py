@@ -208,8 +208,7 @@ class Hub(Lookup):
         """
         from any2vec.vectors.files.native import load_native
 
-        vectors: Any = load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir))
-        return vectors
+        return cls.of(load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir)))
 
 
 def upload(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.cluster.communicator import allgather_bytes, together
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import read_regular
 from any2vec.io.memory import check_finite
@@ -32,7 +32,7 @@ from any2vec.vectors.files.shard import (
     tensors_to_parts,
 )
 from any2vec.vectors.index import digest, digest_of_rows, sampled_rows
-from any2vec.vectors.vectors import NEGATIVE, Vectors
+from any2vec.vectors.lookup import NEGATIVE, Lookup
 
 __all__ = [
     "DOCUMENTS",
@@ -62,13 +62,8 @@ UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --wo
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def save_native(
-    shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Vectors | None = None
-) -> None:
-    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this.
-
-    With a model, the vectors of its `documents` on this host may be given.
-    """
+def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Lookup | None = None) -> None:
+    """Write the folder, with what describes a model and its `documents` on this host, if given; all hosts call this."""
     communicator = shard.communicator
     with together(communicator):
         _check_words(shard, path)
@@ -77,7 +72,8 @@ def save_native(
     if shard.training and shard.own.t is not None:
         tensors["t"] = shard.own.t
     tensors |= parts_to_tensors(shard.own.parts)
-    places = {name: _bounds(len(matrix), communicator) for name, matrix in tensors.items()}
+    sizes = {name: communicator.allgather(np.array([len(matrix)], np.int64)) for name, matrix in tensors.items()}
+    places = {name: np.append(0, np.cumsum(number)) for name, number in sizes.items()}  # where each host's rows begin
     tensors = {name: matrix for name, matrix in tensors.items() if places[name][-1]}
     rows, id_ = _digests(shard, tensors, places)
     with replacing(path, folder=True, communicator=communicator) as folder:
@@ -102,18 +98,15 @@ def save_native(
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
-def load_native(path: Path) -> Vectors:
-    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged.
-
-    While other programs replace it, this is one of the versions that were there.
-    """
+def load_native(path: Path) -> Lookup:
+    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
     return read_folder(path, _load)
 
 
-def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
+def load_with_model(path: Path) -> tuple[Lookup, dict[str, Any]]:
     """Load the folder, and what `save_native` was given of a model, unchecked; raise if there is none."""
 
-    def both(folder: FolderReader) -> tuple[Vectors, dict[str, Any]]:
+    def both(folder: FolderReader) -> tuple[Lookup, dict[str, Any]]:
         vectors = _load(folder)
         if not folder.has(MODEL):
             raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
@@ -125,10 +118,10 @@ def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
     return read_folder(path, both)
 
 
-def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
+def load_documents(path: Path, model: dict[str, Any]) -> Lookup:
     """Load the vectors of documents that were saved with a model, which says their `id`."""
 
-    def read(folder: FolderReader) -> Vectors:
+    def read(folder: FolderReader) -> Lookup:
         found = _load(folder)
         if _read_json(folder, META).get("id") != model.get("documents"):
             raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
@@ -143,7 +136,7 @@ def meta_of(folder: FolderReader) -> dict[str, Any]:
     return _read_json(folder, META)
 
 
-def _load(folder: FolderReader) -> Vectors:
+def _load(folder: FolderReader) -> Lookup:
     path = folder.path
     try:
         meta = _read_meta(folder)
@@ -169,7 +162,7 @@ def _load(folder: FolderReader) -> Vectors:
         parts.check_finite(words, f"{path / TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
-        found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
+        found = Lookup(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
     found.how = how if isinstance(how := meta.get("how"), dict) else {}
@@ -189,18 +182,10 @@ def _check_words(shard: Shard, path: Path) -> None:
                 raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
 
 
-def _bounds(number: int, communicator: Communicator) -> NDArray[np.int64]:
-    """Return where each host's rows begin, and the number of all; all hosts call this."""
-    return np.append(0, np.cumsum(communicator.allgather(np.array([number], np.int64))))
-
-
 def _digests(
     shard: Shard, tensors: dict[str, NDArray[np.float32]], places: dict[str, NDArray[np.int64]]
 ) -> tuple[dict[str, str], str]:
-    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this.
-
-    `places` say where the rows of each host begin.
-    """
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
     communicator = shard.communicator
     found = {}
     for name, matrix in tensors.items():

@@ -14,8 +14,8 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
+from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors
 
 __all__ = [
     "PART_TENSORS",
@@ -33,7 +33,7 @@ __all__ = [
 class Shard:
     """The rows of one host, and what the first host must know of all to write them."""
 
-    own: Vectors
+    own: Lookup
     """This host's rows; those of all hosts, in host order, are the whole."""
     training: bool
     """Whether the training vectors t are saved as well."""
@@ -56,7 +56,7 @@ class Shard:
         return f"{self.total} {self.own.dim}\n".encode() if self.first else b""
 
 
-def make_shard(own: Vectors, training: bool, communicator: Communicator, path: Path) -> Shard:
+def make_shard(own: Lookup, training: bool, communicator: Communicator, path: Path) -> Shard:
     """Gather words and counts on the first host; matrices stay. All hosts raise if a word occurs on two of them."""
     if communicator.size == 1:
         _check_number(len(own), path)

@@ -1,6 +1,7 @@
 """word2vec's text format and GloVe's, and what both of word2vec's share: the header, and the words they can hold."""
 
 import codecs
+import struct
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -15,12 +16,13 @@ from any2vec.io.compression import compression_of, open_compressed
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.shown import decimals
 from any2vec.vectors.files.shard import Shard
-from any2vec.vectors.lookup import repeats
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.lookup import Lookup, repeats
 
 __all__ = [
+    "BLOCK_BYTES",
     "LONGEST_HEADER",
     "LONGEST_WORD",
+    "Reader",
     "VectorBuilder",
     "check_size",
     "check_words",
@@ -34,10 +36,79 @@ __all__ = [
     "without_mark",
 ]
 
+BLOCK_BYTES = 1 << 22
 LONGEST_HEADER = 1 << 10
 LONGEST_WORD = 1 << 16  # bytes
 WHITESPACE = frozenset(" \t\n\r\v\f")
 DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+
+
+class Reader:
+    """Reads the parts of a file, checking that it has them, and knows the byte it is at."""
+
+    def __init__(self, stream: IO[bytes], path: Path, offset: int = 0) -> None:
+        self.stream, self.path = stream, path
+        self.chunk, self.at, self.offset = b"", 0, offset
+        held = path.stat().st_size if path.is_file() else 1 << 62
+        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
+
+    @property
+    def where(self) -> str:
+        """The file and the byte, for messages."""
+        return f"{self.path}, byte {self.offset + self.at:,}"
+
+    def promised(self, size: int, what: str) -> None:
+        """Raise if the file cannot hold as many bytes more, before memory for them is taken."""
+        if self.offset + self.at + size > self.most:
+            raise Any2VecError(
+                f"{self.where}: {what}, {size:,} bytes, do not fit into the file: it is truncated, or damaged"
+            )
+
+    def more(self) -> None:
+        """Read a block, dropping what was read before."""
+        block = self.stream.read(BLOCK_BYTES)
+        if not block:
+            raise self.cut_off()
+        self.chunk, self.offset, self.at = self.chunk[self.at :] + block, self.offset + self.at, 0
+
+    def cut_off(self) -> Any2VecError:
+        """Make the error for a file that ends too early."""
+        return Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + len(self.chunk):,}")
+
+    def take(self, form: struct.Struct) -> tuple[int, ...]:
+        """Read numbers."""
+        while len(self.chunk) < self.at + form.size:
+            self.more()
+        self.at += form.size
+        return form.unpack_from(self.chunk, self.at - form.size)
+
+    def skip(self, size: int) -> None:
+        """Leave out some bytes."""
+        while size > len(self.chunk) - self.at:
+            size -= len(self.chunk) - self.at
+            self.at = len(self.chunk)
+            self.more()
+        self.at += size
+
+    def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
+        """Read a matrix, into its own memory."""
+        found = np.empty((rows, columns), "<f4")
+        view = found.data.cast("B") if found.size else memoryview(b"")
+        done = min(len(view), len(self.chunk) - self.at)
+        view[:done] = self.chunk[self.at : self.at + done]
+        self.at += done
+        while done < len(view):
+            count = self.stream.readinto(view[done : done + BLOCK_BYTES])  # type: ignore[attr-defined]
+            self.offset += count
+            if not count:
+                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
+            done += count
+        return found.astype(np.float32, copy=False)
+
+    def end(self) -> None:
+        """Raise if there is more."""
+        if self.chunk[self.at :] or self.stream.read(1):
+            raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
 
 
 class VectorBuilder:
@@ -55,14 +126,14 @@ class VectorBuilder:
         self.matrix[start:end] = vectors
         self.words.extend(words)
 
-    def build(self, path: Path) -> Vectors:
+    def build(self, path: Path) -> Lookup:
         """Return the Vectors, with counts of zero: the formats have none."""
         self._resize(len(self.words))
         try:
-            return Vectors(self.words, self.matrix)
+            return Lookup(self.words, self.matrix)
         except Any2VecError:  # a word occurs twice
             firsts = first_of_each(self.words, path)
-            return Vectors([self.words[i] for i in firsts], self.matrix[firsts])
+            return Lookup([self.words[i] for i in firsts], self.matrix[firsts])
 
     def _resize(self, rows: int) -> None:
         if rows != len(self.matrix):  # in place: no second copy
@@ -115,14 +186,15 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
 def check_words(words: Iterable[str], path: Path) -> None:
     """Refuse words that word2vec's formats cannot hold: empty, with whitespace, too long, or not Unicode text."""
     for word in words:
-        if not word or not WHITESPACE.isdisjoint(word) or not _encodable(word):
+        if not word or not WHITESPACE.isdisjoint(word) or word.encode(errors="ignore").decode() != word:
             reason = "empty, with whitespace, or not text"
         elif 4 * len(word) > LONGEST_WORD and len(word.encode()) > LONGEST_WORD:
             reason = f"longer than {LONGEST_WORD:,} bytes"
         else:
             continue
         instead = "save to a name without an ending: a folder can hold it"
-        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {_short(word)} ({reason}); {instead}")
+        short = repr(word) if len(word) <= 100 else shown(word)
+        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {short} ({reason}); {instead}")
 
 
 def quoted(text: bytes) -> str:
@@ -131,19 +203,6 @@ def quoted(text: bytes) -> str:
     return repr(start + "..." if len(text) > 40 else start)
 
 
-def _short(word: str) -> str:
-    return repr(word) if len(word) <= 100 else shown(word)
-
-
-def _encodable(word: str) -> bool:
-    try:
-        word.encode()
-    except UnicodeEncodeError:  # a lone surrogate
-        return False
-    return True
-
-
-BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 26
 WRITTEN_TOGETHER = 1 << 16  # numbers
 
@@ -153,7 +212,7 @@ def save_text(shard: Shard, path: Path) -> None:
     write_in_host_order(path, chain([shard.header], text_rows(shard.own, decimals)), shard.communicator)
 
 
-def load_text(path: Path) -> Vectors:
+def load_text(path: Path) -> Lookup:
     """Read a file with a header or without; errors name the line."""
     with open_compressed(path) as stream:
         batches = _batches(stream, path)
@@ -178,7 +237,7 @@ def load_text(path: Path) -> Vectors:
     return builder.build(path)
 
 
-def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
+def text_rows(vectors: Lookup, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
     """Yield lines of a word and its vector, in blocks."""
     words, step = vectors.vocabulary.words, max(1, WRITTEN_TOGETHER // vectors.dim)
     for start in range(0, len(vectors), step):

@@ -3,27 +3,27 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
 from any2vec.io.outputs import write_in_host_order
-from any2vec.io.replaceable import Kind, has_mark, start_of
+from any2vec.io.replaceable import Kind, has_mark
 from any2vec.vectors.classes import classes
 from any2vec.vectors.files.formats import VECTORS, Format
 from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.files.word2vec import check_words, load_text, six_decimals, text_rows
 from any2vec.vectors.files.word2vec_binary import binary_rows, load_binary
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.lookup import Lookup
 
-__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes", "with_line_end"]
+__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes"]
 
 
-def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
+def save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
     """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
     with_end = with_line_end(vectors)
     check_words(with_end.words, path)
@@ -32,19 +32,19 @@ def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None,
     write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
 
 
-def with_line_end(vectors: Vectors) -> Vectors:
+def with_line_end(vectors: Lookup) -> Lookup:
     """Put </s> before all other words."""
     matrix = np.concatenate((_line_end(vectors.dim).matrix, vectors.matrix))
-    return Vectors([LINE_END, *vectors.words], matrix)
+    return Lookup([LINE_END, *vectors.words], matrix)
 
 
-def _line_end(dim: int) -> Vectors:
+def _line_end(dim: int) -> Lookup:
     """Return </s> alone: as in word2vec, no sample has it, and its vector is what a word's is before training."""
     drawn: NDArray[np.float64] = np.random.default_rng(0).uniform(-0.5, 0.5, (1, dim)) / dim
-    return Vectors([LINE_END], drawn.astype(np.float32))
+    return Lookup([LINE_END], drawn.astype(np.float32))
 
 
-def _save(shard: Shard, path: Path, rows: Callable[[Vectors], Iterator[bytes]]) -> None:
+def _save(shard: Shard, path: Path, rows: Callable[[Lookup], Iterator[bytes]]) -> None:
     """Write </s> and a shard's rows; compressed if the name ends in .gz."""
     parts = [rows(shard.own)]
     if shard.first:
@@ -53,23 +53,16 @@ def _save(shard: Shard, path: Path, rows: Callable[[Vectors], Iterator[bytes]]) 
 
 
 def _holds_either(path: Path) -> bool:
-    return VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name) or _holds_classes(path)
-
-
-def _holds_classes(path: Path) -> bool:
-    """Recognize lines of a word and a number that begin with </s>, and unlike a vocabulary's do not fall."""
-    content, whole = start_of(path, 1 << 16)
-    lines = content.split(b"\n")[: None if whole else -1]
-    rows = [fields for line in lines if (fields := line.split())]
-    if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
-        return False
-    numbers = [int(number) for _, number in rows]
-    return any(after > before for before, after in pairwise(numbers[1:]))
+    """Recognize vectors; or lines of a word and a number from </s> on, which unlike a vocabulary's do not fall."""
+    if VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name):
+        return True
+    numbers = numbers_of(path)
+    return numbers is not None and numbers != sorted(numbers, reverse=True)
 
 
 VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
-"""What word2vec's ``-output`` may replace."""
+"""The files that word2vec's ``-output`` may replace."""
 TEXT = Format(load_text, partial(_save, rows=partial(text_rows, formatted=six_decimals)), check_words=check_words)
-"""What word2vec writes by default."""
+"""The default of word2vec."""
 BINARY = Format(load_binary, partial(_save, rows=binary_rows), check_words=check_words)
-"""What it writes by ``-binary 1``."""
+"""Its ``-binary 1``."""
