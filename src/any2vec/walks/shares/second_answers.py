@@ -9,7 +9,8 @@ from numba import float32, int64, uint32, uint64
 
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch
-from any2vec.walks.tables import BUCKET, LOOSE, WEIGHTED_BUCKET, bucket_of, chosen, find, unit
+from any2vec.walks.second_order import BACK, END, FROM_OTHER, IDS, draw_candidate, weight_back
+from any2vec.walks.tables import BUCKET, LOOSE, WEIGHTED_BUCKET, bucket_of, chosen, find
 
 __all__ = ["ANSWER", "QUESTION", "answer_second"]
 
@@ -24,41 +25,21 @@ ANSWER = 3
 
 NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
 LOOK, ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
-END, INNER, FROM_OTHER, BACK, MARKED_LOOSE, FOUND = 1, 2, 4, 8, 16, 32  # marks of answers
+MARKED_LOOSE, FOUND = 16, 32  # marks of answers, besides the kind of the candidate
 
 _GROUP = 64
-_IDS = uint64((1 << LOOSE) - 1)
 
 
 @cache
 def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
-    """Return the kernel that answers about this host's vertices.
-
-    `numbers` is a view of `answers`, as is `relative` of `table`.
-    """
+    """Return the kernel that answers about this host's vertices."""
     stride = WEIGHTED_BUCKET if weighted else BUCKET
 
     @njit(nogil=True, cache=True, error_model="numpy")
-    def answer(  # noqa: C901, PLR0912, PLR0915
-        rows: Any,
-        targets: Any,
-        heaviest: Any,
-        table: Any,
-        relative: Any,
-        levels: Any,
-        directed: bool,
-        p: float,
-        q: float,
-        questions: Any,
-        answers: Any,
-        numbers: Any,
-    ) -> None:
-        outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
-        back, away = 1.0 / p, 1.0 / q
-        excess = max(0.0, back - away)
-        common = 1.0 - away
-        per_common = 1.0 / common if common > 0.0 else 0.0
-        looking = excess > 0.0 and (weighted == 1 or directed)
+    def answer(tables: Any, bias: Any, questions: Any, answers: Any) -> None:  # noqa: C901, PLR0912, PLR0915
+        rows, targets, heaviest, table, levels = tables
+        relative, numbers = table.view(np.float32), answers.view(np.float32)
+        extended, both = levels.size > 0, questions.shape[1] > QUESTION
         bucket = np.empty(_GROUP, np.int64)
         sought = np.empty(_GROUP, np.int64)  # bucket of what is to be looked for before a draw
         entry = np.empty(_GROUP, np.int64)
@@ -77,7 +58,7 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                         prefetch(targets, 2 * entry[i])
                     else:
                         prefetch(targets, entry[i])
-                elif kind == uint32(LOOK) or (looking and x != NONE):
+                elif kind == uint32(LOOK) or (bias.looking and x != NONE):
                     bucket[i] = bucket_of(x, c, begin, degree)
                     prefetch(table, stride * bucket[i])
                     if weighted:
@@ -100,47 +81,25 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                     answers[start + i, 2] = END
                     entry[i] = -1
                     continue
-                way_back = 0.0
-                if w != NONE:
-                    way_back = 1.0
-                    if looking:
-                        slot = find(table, stride, bucket[i], w, c, begin, degree)
-                        way_back = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
-                        if extended:
-                            way_back /= levels[2 * c]
-                others = int64(kind)
-                most = float(heaviest[c]) if weighted and not outward else 1.0
-                smaller = others * most < degree
-                free = away * degree
-                shared = 0.0 if outward else common * min(float(degree), others * most)
-                returning = excess * way_back
-                lottery = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
-                y = unit(lottery) * (free + shared + returning)
-                backwards = y >= free + shared and returning > 0.0
-                inner = y >= free and shared > 0.0
-                scale = q
-                if inner:
-                    y -= free
-                    scale = per_common
-                from_other = inner and smaller
-                if weighted and from_other:
-                    scale /= most
-                limit = others if from_other else degree
-                at = y * scale
-                column = min(int64(at), limit - 1)
-                marks = BACK if backwards else FROM_OTHER if from_other else INNER if inner else 0
-                answers[start + i, 2] = marks | seen
-                if from_other or backwards:
+                way_back = 0.0 if w == NONE else 1.0
+                if bias.looking and w != NONE:
+                    slot = find(table, stride, bucket[i], w, c, begin, degree)
+                    way_back = weight_back(slot, c, relative, levels, weighted, extended)
+                most = float(heaviest[c]) if weighted and not bias.outward else 1.0
+                bits = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
+                drawn, column, part = draw_candidate(bits, degree, int64(kind), most, way_back, bias, bias.outward)
+                answers[start + i, 2] = drawn | seen
+                if drawn in (FROM_OTHER, BACK):
                     answers[start + i, 0] = column
                     entry[i] = -1
                     continue
                 entry[i] = begin + column
                 if weighted:
-                    fraction[i] = uint64((at - column) * 4294967296.0)
+                    fraction[i] = part
                     prefetch(targets, 2 * entry[i])
                 else:
                     prefetch(targets, entry[i])
-            for i in range(group):
+            for i in range(group):  # answers are read
                 c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
                 begin = rows[c]
                 degree = rows[c + 1] - begin
@@ -159,10 +118,10 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                     x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
                 if extended:
                     answers[start + i, 2] |= uint32(MARKED_LOOSE) if x >> LOOSE else uint32(0)
-                    x &= int64(_IDS)
+                    x &= int64(IDS)
                 answers[start + i, 0] = x
-                if weighted and kind == uint32(ENTRY):
-                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)
-                    numbers[start + i, 1] = relative[slot]
+                if kind == uint32(ENTRY):
+                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree) if weighted else 0
+                    numbers[start + i, 1] = relative[slot] if weighted else float32(1.0)
 
     return answer
