@@ -2,5 +2,5 @@
 
 - `walker`: `ShareWalker`, the walks of a host; `walk_shares` keeps them.
 - `owners`: questions to the hosts that have the vertices.
-- `first_order`, `second_order` and `second_answers`: the kernels that ask and answer.
+- `first_order` and `second_order`: the kernels that ask and answer.
 """

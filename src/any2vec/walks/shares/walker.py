@@ -22,8 +22,7 @@ from any2vec.walks.metapaths import NO_PATHS, Paths, TypedRows, count_between, f
 from any2vec.walks.second_order import REFUSALS, bias_of
 from any2vec.walks.shares.first_order import FIRST_LANE, LIVE, WalkGroup, answer_first, ask_first
 from any2vec.walks.shares.owners import Answer, Buffers, Owners
-from any2vec.walks.shares.second_answers import ANSWER, QUESTION, answer_second
-from any2vec.walks.shares.second_order import SECOND_LANE, ask_second
+from any2vec.walks.shares.second_order import ANSWER, QUESTION, SECOND_LANE, answer_second, ask_second
 from any2vec.walks.tables import (
     Entries,
     Starts,
