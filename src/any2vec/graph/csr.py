@@ -13,10 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import zeros
+from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["CSR", "NONE", "TOO_MUCH", "Edges", "both_noted", "build_csr", "joined", "merged", "once", "settled"]
+__all__ = [
+    "CSR",
+    "NONE",
+    "NO_WEIGHTS",
+    "Edges",
+    "Floats",
+    "Ints",
+    "Longs",
+    "both_noted",
+    "build_csr",
+    "joined",
+    "merged",
+    "once",
+    "settled",
+]
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 NONE = -(2**31)  # in place of a target: a vertex listed without an edge
 TOO_MUCH = "the weights of an edge listed more than once add up to more than a float32 holds"
@@ -73,7 +91,7 @@ def build_csr(
     _scatter_all(edges, by_column, not directed, loops, merge, threads)
     csr = _transpose(by_column, indptr, threads)
     del by_column
-    return merged(csr) if merge else csr
+    return settled(*merged(csr)) if merge else csr
 
 
 def _empty(indptr: NDArray[np.int64], weighted: bool) -> CSR:
@@ -116,26 +134,28 @@ def _by_ranges(place: Callable[[int, int], None], indptr: NDArray[np.int64], thr
         list(executor.map(place, [0, *cuts], [*cuts, rows]))
 
 
-def merged(csr: CSR) -> CSR:
-    """Merge equal entries of rows, with the sum of their weights; changes the arrays that it is given."""
+def merged(csr: CSR, first: int = 0) -> tuple[CSR, NDArray[np.int64]]:
+    """Merge equal entries of the rows of vertices `first` on, in the arrays that it is given, with the sum of weights.
+
+    Return also how many edges are listed in both directions, with equal weights and with others, as `settled` wants it.
+    """
     both = np.zeros(2, np.int64)
-    kept = _merge(csr.indptr, csr.indices, _or_none(csr.weights), both)
+    kept, listed = _merge(csr.indptr, csr.indices, _or_none(csr.weights), first, both), len(csr.indices)
     if kept < 0:
         raise Any2VecError(TOO_MUCH)
-    if kept == len(csr.indices):
-        return csr
-    out = _empty(csr.indptr, csr.weights is not None)  # indptr now ends at `kept`
-    out.indices[:] = csr.indices[:kept]
-    if csr.weights is not None and out.weights is not None:
-        out.weights[:] = csr.weights[:kept]
-    return settled(out, *both.tolist())
+    indices, weights = csr.indices[:kept], None if csr.weights is None else csr.weights[:kept]
+    for array in (csr.indices, csr.weights):
+        if array is not None and kept < listed:
+            release(array, kept, listed)
+    return CSR(csr.indptr, indices, weights), both
 
 
-def settled(csr: CSR, equal: int, others: int) -> CSR:
-    """Let edges that are listed with equal weights in both directions count once, unless `others` have two weights.
+def settled(csr: CSR, both: NDArray[np.int64]) -> CSR:
+    """Let edges that are listed with equal weights in both directions count once, unless others have two weights.
 
-    Their weights, of one direction, have a sign.
+    `both` counts the former and the latter. Weights of the former, of one direction, have a sign.
     """
+    equal, others = both.tolist()
     if csr.weights is None or not equal:
         return csr
     listed = np.flatnonzero(csr.weights < 0)
@@ -147,14 +167,7 @@ def settled(csr: CSR, equal: int, others: int) -> CSR:
 
 
 @njit(nogil=True, cache=True)
-def _count(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    both: bool,
-    loops: bool,
-) -> None:
+def _count(sources: Ints, targets: Ints, columns: Longs, rows: Longs, both: bool, loops: bool) -> None:
     """Count the entries of each row and column, one place later: the cumulative sum is then indptr."""
     for i in range(sources.size):
         source, target = sources[i], targets[i]
@@ -169,12 +182,12 @@ def _count(
 
 @njit(nogil=True, cache=True)
 def _scatter(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    cursor: NDArray[np.int64],
-    out: NDArray[np.int32],
-    out_weights: NDArray[np.float32],
+    sources: Ints,
+    targets: Ints,
+    weights: Floats,
+    cursor: Longs,
+    out: Ints,
+    out_weights: Floats,
     both: bool,
     loops: bool,
     merge: bool,
@@ -206,14 +219,7 @@ def _scatter(
 
 @njit(nogil=True, cache=True)
 def _turn(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    cursor: NDArray[np.int64],
-    out: NDArray[np.int32],
-    out_weights: NDArray[np.float32],
-    low: int,
-    high: int,
+    indptr: Longs, indices: Ints, weights: Floats, cursor: Longs, out: Ints, out_weights: Floats, low: int, high: int
 ) -> None:
     """Transpose rows `low` to ``high - 1``: columns are visited in order, so each row comes out sorted."""
     weighted = weights.size > 0
@@ -230,7 +236,7 @@ def _turn(
 
 @njit(nogil=True, cache=True)
 def _merge(  # noqa: C901 (calls would cost speed)
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], both: NDArray[np.int64]
+    indptr: Longs, indices: Ints, weights: Floats, first_row: int, both: Longs
 ) -> int:
     """Merge equal neighbours in place. Return the entries left, -1 if a sum of weights is infinite.
 
@@ -256,7 +262,7 @@ def _merge(  # noqa: C901 (calls would cost speed)
                     equal, many = True, i - first
                     for j in range((many + 1) // 2):
                         equal &= weights[first + j] == -weights[i - 1 - j]
-                    both[0 if equal else 1] += row < column
+                    both[0 if equal else 1] += first_row + row < column
                     first, sign = (first + many // 2, -1) if equal else (first, 1)
                 if i > first + 2 and weights[first] < 0:
                     weights[first:i] = np.sort(np.abs(weights[first:i]))

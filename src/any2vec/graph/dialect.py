@@ -10,18 +10,7 @@ from any2vec.graph.lines import LineBlock, UnclosedQuoteError, split_fields, wit
 from any2vec.graph.parse import ADJACENCY, SPACES
 from any2vec.io.inputs import HEAD, InputFile, foreign
 
-__all__ = [
-    "JSON",
-    "UNCLOSED",
-    "Beginning",
-    "Dialect",
-    "begin_file",
-    "delimiter_byte",
-    "detect_dialect",
-    "guess_delimiter",
-    "metis_hint",
-    "refuse_foreign",
-]
+__all__ = ["JSON", "UNCLOSED", "Beginning", "Dialect", "begin_file", "guess_delimiter", "metis_hint", "refuse_foreign"]
 
 _NETWORKX = "read it with networkx.{} and give the graph"
 _AS_GRAPH = {  # what is done with these as a graph

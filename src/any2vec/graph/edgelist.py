@@ -1,7 +1,8 @@
 """Edge lists and adjacency lists: one thread reads and looks up ids, all parse; the file's order decides."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions, only_comments, quoted, skipped_comments, weight_of
 from any2vec.graph.csr import Edges
-from any2vec.graph.dialect import UNCLOSED, Dialect, begin_file, metis_hint
+from any2vec.graph.dialect import UNCLOSED, Beginning, Dialect, begin_file, metis_hint
 from any2vec.graph.lines import LineBlock, block_size, read_blocks, unquote
 from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.io.inputs import OF_NUL, InputFile
@@ -23,12 +24,12 @@ from any2vec.io.memory import zeros
 
 __all__ = [
     "LineParser",
-    "ParseError",
-    "Parsed",
+    "Seen",
     "check_alike",
     "comment_bytes",
     "comments_noted",
     "no_edges",
+    "parsed_edges",
     "read_edge_list",
     "read_edge_lists",
 ]
@@ -84,14 +85,12 @@ class LineParser(NamedTuple):
         sources, targets = upto(most, np.int32), upto(most, np.int32)
         weights, slow = upto(most if weighted else 1, np.float32), upto(4 * most if weighted else 1, np.int64)
         arena, starts = upto(size + 1 + PADDING, np.uint8), upto(size // 2 + 2, np.int64)
-        state = np.zeros(parse.STATES, np.int64)
-        lines = block.text, block.begin, block.end
-        out = sources, targets, weights, slow, arena, starts, state
+        out = sources, targets, weights, slow, arena, starts
         how = dialect.delimiter, dialect.fields, dialect.exact, dialect.quotes, self.limit
-        status = parse.parse(*lines, *how, self.comments, *out)
+        counts = parse.parse(block.text, block.begin, block.end, *how, self.comments, *out)
+        status, pairs, strings, slows, line, place, highest, *skipped = counts
         if status == parse.QUOTED:
             return self._parse_quoted(block)
-        pairs, strings, slows, line, place, highest, *skipped = state.tolist()
         error = _parse_slow_weights(block, slow[: 4 * slows], weights)
         if error is None and status != parse.DONE:
             error = ParseError(line, _line_at(block.text, place), _reason(status, dialect))
@@ -99,8 +98,8 @@ class LineParser(NamedTuple):
         if wrong is not None and (error is None or wrong.line < error.line):
             error = wrong
         edges = Edges(sources[:pairs], targets[:pairs], weights[:pairs] if weighted else None)
-        counts = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
-        return Parsed(edges, counts, line, highest, error, *skipped)
+        words = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
+        return Parsed(edges, words, line, highest, error, *skipped)
 
     def _parse_quoted(self, block: LineBlock) -> Parsed:
         """Parse a block in which fields are quoted, after rewriting it: far slower."""
@@ -164,6 +163,46 @@ def _check_utf8(block: LineBlock, arena: NDArray[np.uint8], end: int) -> ParseEr
     return None
 
 
+@dataclass
+class Seen:
+    """What lines of a file were seen to have: comments after the first edge, and the line of the first of these."""
+
+    lines: int = 0
+    comments: int = 0
+    comment: int = 0
+
+
+def parsed_edges(
+    file: InputFile,
+    begun: Beginning,
+    parser: LineParser,
+    blocks: Iterator[LineBlock],
+    strings: WordTable,
+    threads: int,
+    seen: Seen,
+    before: Callable[[], int],
+) -> Generator[tuple[Edges, int], None, None]:
+    """Yield the edges of a file's blocks, strings by their codes in a table, and each block's largest code.
+
+    ``before()`` is the number of lines before them, for errors.
+    """
+    with closing(ordered(parser.parse, blocks, threads)) as results:
+        for parsed in results:
+            if parsed.error is not None:
+                raise parsed.error.located(file.name, before() + seen.lines, begun.line)
+            if len(parsed.strings):
+                ids = strings.add(parsed.strings)
+                to_global(parsed.edges.sources, ids)
+                to_global(parsed.edges.targets, ids)
+            if parsed.comments and not seen.comments:
+                seen.comment = seen.lines + parsed.comment
+            seen.comments += parsed.comments
+            seen.lines += parsed.lines
+            edges, highest = parsed.edges, parsed.highest
+            del parsed  # its strings, before the next block's are made
+            yield edges, highest
+
+
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
 
 
@@ -199,8 +238,7 @@ class _Reader:
 
     def read(self, file: InputFile) -> None:
         """Read a file."""
-        options = self._options
-        comments = line = 0
+        options, seen = self._options, Seen()
         with closing(read_blocks(file, options.block or block_size(file))) as blocks:
             begun, rest = begin_file(file, blocks, options, adjacency=self._adjacency)
             if begun.dialect is None:
@@ -211,24 +249,15 @@ class _Reader:
             self._weighted = self._weighted or found
             check_alike(self._weighted, found)
             parser = LineParser(begun.dialect, self._comments, self._limit)
-            done = begun.lines
-            with closing(ordered(parser.parse, chain(rest, blocks), options.threads)) as results:
-                del rest
-                for parsed in results:
-                    if parsed.error is not None:
-                        raise parsed.error.located(file.name, done, begun.line)
-                    if len(parsed.strings):
-                        ids = self._strings.add(parsed.strings)
-                        to_global(parsed.edges.sources, ids)
-                        to_global(parsed.edges.targets, ids)
-                    if parsed.comments and not comments:
-                        line = done + parsed.comment + 1
-                    comments += parsed.comments
-                    self._edges.append(parsed.edges)
-                    done += parsed.lines
-                    self._highest = max(self._highest, parsed.highest)
-                    del parsed  # its strings, before the next block's are made
-        self._notes += comments_noted(file.name, comments, line, options.comments)
+            of_edges = chain(rest, blocks)
+            del rest
+            how = self._strings, options.threads, seen, lambda: begun.lines
+            with closing(parsed_edges(file, begun, parser, of_edges, *how)) as results:
+                for edges, highest in results:
+                    self._edges.append(edges)
+                    self._highest = max(self._highest, highest)
+        line = begun.lines + seen.comment + 1
+        self._notes += comments_noted(file.name, seen.comments, line, options.comments)
 
     def table(self, title: str) -> EdgeTable:
         """Return what was read, with vertices numbered; raise if there are no edges."""

@@ -13,7 +13,7 @@ from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import read_only, zeros
 
-__all__ = ["GROUP", "MOST_KINDS", "Graph", "Kinds", "Names", "count_loops"]
+__all__ = ["GROUP", "Graph", "Kinds", "Names", "count_loops", "entries_by_rows"]
 
 MOST_KINDS = 255
 """Kinds in a graph."""
@@ -96,15 +96,7 @@ GROUP = 1 << 16  # names decoded at a time
 
 
 class Names(Sequence[str]):
-    """Names of vertices, kept as UTF-8 and decoded on access.
-
-    Parameters
-    ----------
-    arena : uint8 array
-        The names one after the other, each followed by one more byte.
-    starts : int64 array, shape (n + 1,)
-        Name i is ``arena[starts[i] : starts[i + 1] - 1]``.
-    """
+    """Names of vertices, kept as UTF-8 and decoded on access: name i is ``arena[starts[i] : starts[i + 1] - 1]``."""
 
     def __init__(self, arena: NDArray[np.uint8], starts: NDArray[np.int64]) -> None:
         self._arena = arena
@@ -233,11 +225,16 @@ class Graph:
         return {name: vertex for vertex, name in enumerate(self.names)}
 
 
+def entries_by_rows(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], first: int = 0
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Yield the vertex and the neighbour of the entries in the rows of vertices `first` on: some at a time."""
+    for low in range(0, len(indptr) - 1, GROUP):
+        ends = indptr[low : low + GROUP + 1]
+        rows = np.arange(first + low, first + low + len(ends) - 1, dtype=np.int32)
+        yield np.repeat(rows, np.diff(ends)), indices[ends[0] : ends[-1]]
+
+
 def count_loops(indptr: NDArray[np.int64], indices: NDArray[np.int32], first: int = 0) -> int:
     """Count the self loops in the rows of vertices `first` on."""
-    found = 0
-    for low in range(0, len(indptr) - 1, GROUP):  # in groups, to save memory
-        ends = indptr[low : low + GROUP + 1]
-        rows = np.repeat(np.arange(first + low, first + low + len(ends) - 1, dtype=np.int32), np.diff(ends))
-        found += int(np.count_nonzero(indices[ends[0] : ends[-1]] == rows))
-    return found
+    return sum(int(np.count_nonzero(rows == found)) for rows, found in entries_by_rows(indptr, indices, first))

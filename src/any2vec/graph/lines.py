@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.graph.parse import SPACES
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
@@ -16,7 +17,6 @@ __all__ = [
     "BOM",
     "LineBlock",
     "UnclosedQuoteError",
-    "Unquoted",
     "block_size",
     "read_blocks",
     "split_fields",
@@ -93,7 +93,6 @@ def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:
     return 0
 
 
-SPACES = 0  # as in parse.py
 _SPACE = rb"[ \t\r\v\f]"
 _QUOTED = rb'"((?:[^"\n]|"")*)"'
 _ANY_QUOTED = re.compile(rb"(^|[,;|\s])" + _QUOTED + rb"(?=\s*(?:[,;|\s]|$))")

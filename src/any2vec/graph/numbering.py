@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.word_table import WordCounts, WordTable, copy_words
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import EdgeTable
-from any2vec.graph.csr import NONE, Edges
+from any2vec.graph.csr import NONE, Edges, Ints, Longs
 from any2vec.graph.graph import GROUP, Kinds, Names
 from any2vec.graph.names import names_of_vertices
 from any2vec.io.memory import zeros
@@ -21,9 +21,9 @@ __all__ = [
     "given_names",
     "kinds_in_turn",
     "kinds_of_names",
+    "names_by_kind",
     "number_vertices",
     "numbered_names",
-    "own_names",
     "plain_names",
     "spelled",
     "to_global",
@@ -34,20 +34,19 @@ NO_COLON = "expected a name without a colon, which ends the kind in the name of 
 
 def numbered_names(kinds: Iterable[tuple[str, int]]) -> Names:
     """Return the names of vertices that are numbered from 0 within their kind: kinds with their numbers of vertices."""
-    return _names_of_kinds(
-        [b"%b:%d" % (kind.encode(), i) for i in range(first, min(first + GROUP, count))]
-        for kind, count in kinds
-        for first in range(0, count, GROUP)
-    )
+    numbers = range(np.iinfo(np.int32).max)
+    return names_by_kind((kind, numbers, np.arange(count)) for kind, count in kinds)
 
 
-def own_names(names: Sequence[str], parts: Iterable[tuple[str, NDArray[Any]]]) -> Names:
-    """Return the names of vertices of some kinds: of each kind, the places of its names within it in `names`."""
-    return _names_of_kinds(
-        [f"{kind}:{names[i]}".encode() for i in places[first : first + GROUP].tolist()]
-        for kind, places in parts
-        for first in range(0, len(places), GROUP)
-    )
+def names_by_kind(parts: Iterable[tuple[str, Sequence[Any], NDArray[Any]]]) -> Names:
+    """Return the names of vertices of some kinds: of each kind, names and the places of its own among these."""
+    arena, lengths = bytearray(), [np.zeros(1, np.int64)]
+    for kind, names, places in parts:
+        for first in range(0, len(places), GROUP):
+            group = [f"{kind}:{names[i]}".encode() for i in places[first : first + GROUP].tolist()]
+            lengths.append(np.fromiter((len(name) + 1 for name in group), np.int64, len(group)))
+            arena += b"\n".join(group) + b"\n"
+    return Names(np.frombuffer(arena, np.uint8), np.cumsum(np.concatenate(lengths)))
 
 
 def kinds_in_turn(kinds: Sequence[tuple[str, int]]) -> Kinds:
@@ -90,14 +89,6 @@ def given_names(names: Any, table: EdgeTable) -> list[str]:
     return list(found)
 
 
-def _names_of_kinds(groups: Iterable[list[bytes]]) -> Names:
-    arena, lengths = bytearray(), [np.zeros(1, np.int64)]
-    for group in groups:
-        lengths.append(np.fromiter((len(name) + 1 for name in group), np.int64, len(group)))
-        arena += b"\n".join(group) + b"\n"
-    return Names(np.frombuffer(arena, np.uint8), np.cumsum(np.concatenate(lengths)))
-
-
 class NameWriter:
     """Writes the names that codes stand for."""
 
@@ -109,7 +100,7 @@ class NameWriter:
     def __len__(self) -> int:
         return self._count
 
-    def add(self, codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+    def add(self, codes: Ints, arena: NDArray[np.uint8], ends: Longs) -> None:
         """Add numbers, and in place of each code below 0 the next word of an arena."""
         lengths = np.empty(len(codes), np.int64)
         text = np.empty(int(_measure(codes, ends, lengths)), np.uint8)
@@ -125,9 +116,7 @@ class NameWriter:
         return Names(np.frombuffer(self._arena, np.uint8), starts)
 
 
-def spelled(
-    codes: NDArray[np.int32], strings: WordTable | WordCounts
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
+def spelled(codes: Ints, strings: WordTable | WordCounts) -> tuple[Ints, Longs, NDArray[np.uint8]]:
     """Return codes with -1 in place of -k - 1 for string k, and these strings' lengths (with a line feed) and bytes."""
     places = -1 - codes[codes < 0].astype(np.int64)
     lengths = strings.starts[places + 1] - strings.starts[places]
@@ -138,7 +127,7 @@ def spelled(
 
 
 @njit(nogil=True, cache=True)
-def _measure(codes: NDArray[np.int32], ends: NDArray[np.int64], lengths: NDArray[np.int64]) -> int:
+def _measure(codes: Ints, ends: Longs, lengths: Longs) -> int:
     """Write the length of each name, with one byte more, and return their sum."""
     word = total = 0
     for i in range(codes.size):
@@ -156,9 +145,7 @@ def _measure(codes: NDArray[np.int32], ends: NDArray[np.int64], lengths: NDArray
 
 
 @njit(nogil=True, cache=True)
-def _write(
-    codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64], text: NDArray[np.uint8]
-) -> None:
+def _write(codes: Ints, arena: NDArray[np.uint8], ends: Longs, text: NDArray[np.uint8]) -> None:
     """Write names, each followed by a line feed."""
     word = at = 0
     for i in range(codes.size):
@@ -198,7 +185,7 @@ def plain_names(vertices: int) -> Names:
     return _names(np.arange(vertices, dtype=np.int32), WordCounts.of([], np.zeros(0, np.int64)))
 
 
-def _names(codes: NDArray[np.int32], strings: WordCounts) -> Names:
+def _names(codes: Ints, strings: WordCounts) -> Names:
     """Write the names that codes stand for."""
     writer = NameWriter()
     for first in range(0, len(codes), GROUP):
@@ -207,20 +194,14 @@ def _names(codes: NDArray[np.int32], strings: WordCounts) -> Names:
     return writer.names()
 
 
-def to_global(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
+def to_global(codes: Ints, ids: Ints) -> None:
     """Replace the codes of a block's strings by those of distinct strings."""
     strings = np.flatnonzero((codes < 0) & (codes != NONE))
     codes[strings] = -1 - ids[-1 - codes[strings]]
 
 
 @njit(nogil=True, cache=True)
-def _number(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    numbers: NDArray[np.int32],
-    strings: NDArray[np.int32],
-    vertices: int,
-) -> int:
+def _number(sources: Ints, targets: Ints, numbers: Ints, strings: Ints, vertices: int) -> int:
     """Replace codes by vertices; `numbers` and `strings` hold the vertex + 1 of each code, 0 if it has none yet."""
     for i in range(sources.size):
         for ends in (sources, targets):

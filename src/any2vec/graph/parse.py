@@ -5,10 +5,12 @@ into an arena in the order in which they occur; id k has the code -k - 1. Weight
 close to the middle of two float32 that the quick way might round wrongly, are left to Python.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.graph.csr import NONE
+from any2vec.graph.csr import NONE, Floats, Ints, Longs
 from any2vec.llvm.compiled import njit
 
 __all__ = [
@@ -19,7 +21,6 @@ __all__ = [
     "NUL",
     "QUOTED",
     "SPACES",
-    "STATES",
     "TOO_FEW",
     "TOO_LONG",
     "TOO_MANY",
@@ -27,8 +28,6 @@ __all__ = [
 ]
 
 DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG, QUOTED = range(7)  # why the kernel stopped
-PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST, COMMENTS, COMMENT = range(8)  # indices of its state
-STATES = 8
 SPACES = 0  # the delimiter: any run of it
 ADJACENCY = 0  # fields of a line: any number
 LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
@@ -39,6 +38,32 @@ POWERS = np.array([float(f"1e{i}") for i in range(LARGEST_POWER + 1)])
 NEAR = 2e-15  # more than what three roundings of a float64 can make
 SMALLEST, LARGEST = 1.2e-38, 3.4e38  # normal float32 numbers
 TEN = np.uint64(10)
+
+
+class Counts(NamedTuple):
+    """What the kernel read."""
+
+    status: int  # why it stopped
+    pairs: int  # edges
+    strings: int
+    slow: int  # weights left to Python
+    line: int  # lines read
+    place: int  # where the line begins that stopped it
+    highest: int  # the largest code
+    comments: int
+    comment: int  # the line of the first of these
+
+
+@njit(inline="always")
+def _is_blank(byte: int, delimiter: int) -> bool:
+    """Whether a byte is whitespace between fields: no line feed, no delimiter."""
+    return byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9)
+
+
+@njit(inline="always")
+def _ends(byte: int, delimiter: int) -> bool:
+    """Whether a byte that is no line feed ends a field."""
+    return (byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter
 
 
 @njit(nogil=True, cache=True)
@@ -52,20 +77,18 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
     quotes: bool,
     limit: int,
     is_comment: NDArray[np.bool_],
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    slow: NDArray[np.int64],
+    sources: Ints,
+    targets: Ints,
+    weights: Floats,
+    slow: Longs,
     arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    state: NDArray[np.int64],
-) -> int:
+    starts: Longs,
+) -> Counts:
     """Parse the lines ``text[begin:end]``.
 
     `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. With `quotes`, the first
     field that begins with a quote stops it. `slow` gets an edge, where its weight begins and ends in the text, and its
-    line. `state` gets the numbers of edges, strings, slow weights and lines read, and where the line that stopped it
-    begins. Then the largest code, the number of comments, and the line of the first of these.
+    line.
     """
     pairs = strings = slows = line = comments = comment = 0
     highest = np.int64(-1)
@@ -74,7 +97,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
     while position < end and status == DONE:
         place = position
         byte = text[position]
-        while byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9):
+        while _is_blank(byte, delimiter):
             position += 1
             byte = text[position]
         if byte == LINE_FEED:
@@ -102,9 +125,8 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 while (byte == 32 or 9 <= byte <= 13) and byte not in (LINE_FEED, delimiter):
                     position += 1
                     byte = text[position]
-            ends = byte == LINE_FEED or ((byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter)
             stop = digits
-            if not ends:  # not just digits
+            if byte != LINE_FEED and not _ends(byte, delimiter):  # not just digits
                 if quotes and text[start] == 34:
                     status = QUOTED
                     break
@@ -114,9 +136,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                         break
                     position += 1
                     byte = text[position]
-                    if byte == LINE_FEED:
-                        break
-                    if (byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter:
+                    if byte == LINE_FEED or _ends(byte, delimiter):
                         break
                 if status != DONE:
                     break
@@ -138,7 +158,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             if more:
                 position += 1
                 byte = text[position]
-                while byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9):
+                while _is_blank(byte, delimiter):
                     position += 1
                     byte = text[position]
                 if delimiter == SPACES:
@@ -191,10 +211,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             break
         position += 1
         line += 1
-    state[PAIRS], state[STRINGS], state[SLOW] = pairs, strings, slows
-    state[LINE], state[PLACE], state[HIGHEST] = line, place, highest
-    state[COMMENTS], state[COMMENT] = comments, comment
-    return status
+    return Counts(status, pairs, strings, slows, line, place, int(highest), comments, comment)
 
 
 @njit(nogil=True, cache=True)

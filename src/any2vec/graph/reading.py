@@ -13,7 +13,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Kinds, Names
-from any2vec.graph.numbering import NO_COLON, kinds_in_turn, own_names
+from any2vec.graph.numbering import NO_COLON, kinds_in_turn, names_by_kind
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "Chosen",
     "Reading",
     "apart",
-    "checked_bipartite",
-    "checked_columns",
     "checked_reading",
     "checked_text",
     "chosen_columns",
@@ -148,7 +146,7 @@ def two_kinds(
     new[0, places[0]] = np.arange(first)
     new[1, places[1]] = np.arange(first, first + len(places[1]))
     kinds = kinds_in_turn([(kind, len(of)) for kind, of in zip(called, places, strict=True)])
-    return new, own_names(names, zip(called, places, strict=True)), kinds
+    return new, names_by_kind((kind, names, of) for kind, of in zip(called, places, strict=True)), kinds
 
 
 class Reading(NamedTuple):

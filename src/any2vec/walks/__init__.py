@@ -1,14 +1,8 @@
 """From a graph to random walks.
 
-The modules, from a step to what training reads:
-
-- `tables`: alias tables of weights, hash tables of neighbours
-- `first_order` (DeepWalk) and `second_order` (node2vec): the kernels that step; `noise`: node2vec+
-- `metapaths` (metapath2vec), `typed_rows`, neighbours by kind, and `typed`, the kernel that steps to them
-- `order`: where walks start
-- `walker`: `Walker`, the walks of a graph
-- `worklist`: walks as the worklist W, kept in memory; `generated`: generated where training reads them
+- `tables`: alias tables of weights, hash tables of neighbours, and where walks start
+- `first_order` (DeepWalk, and metapath2vec along `metapaths`) and `second_order` (node2vec, node2vec+): the kernels
+- `walker`: `Walker`, the walks of a graph; `worklist`: walks kept in memory, counted, or written as text
 - `shares`: the same walks on a graph of which each host has a share
-- `row_tables`: what the kernels of both look up
-- `corpus`: with V, as a corpus; `text`: as lines of text
+- `corpus`: walks, kept or generated where training reads them, with V
 """

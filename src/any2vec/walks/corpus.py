@@ -19,12 +19,11 @@ from any2vec.corpus.corpus import NO_KIND, Corpus, Piece, StoredWorklist, Workli
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.graph.graph import Kinds, Names
 from any2vec.io.memory import available, memory_errors, read_only
-from any2vec.llvm.compiled import njit
 from any2vec.walks.shares.walker import ShareWalker, walk_shares
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import WalkBlock, count, generate, spacing, walk_blocks
+from any2vec.walks.worklist import WalkBlock, compact, count, generate, spacing, walk_blocks
 
-__all__ = ["MOST_KEPT", "GeneratedWorklist", "joined", "share_corpus", "walk_corpus"]
+__all__ = ["MOST_KEPT", "joined", "share_corpus", "walk_corpus"]
 
 _PIECE = 1 << 16  # positions: they stay in the caches until they are trained on
 
@@ -42,30 +41,14 @@ class _Clock:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedWorklist(Worklist):
-    """A worklist of walks, which are generated when they are read, on the thread that reads them.
-
-    Attributes
-    ----------
-    walker : Walker
-        Walks on the graph.
-    walks : range
-        Numbers of the walks whose positions are known, the passes one after the other.
-    positions : int64 array
-        Of every `spacing`-th of them, and the end (`worklist.count`).
-    new_ids : int32 array, shape (V,)
-        The id of each vertex of the graph.
-    first : int
-        Position in W of this worklist's first.
-    begin, end : int
-        What it has of the positions.
-    """
+    """A worklist of walks, which are generated when they are read, on the thread that reads them."""
 
     walker: Walker
-    walks: range
-    positions: NDArray[np.int64]
-    new_ids: NDArray[np.int32]
-    first: int
-    begin: int
+    walks: range  # numbers of the walks whose positions are known, the passes one after the other
+    positions: NDArray[np.int64]  # of every `spacing`-th of them, and the end (`worklist.count`)
+    new_ids: NDArray[np.int32]  # the id of each vertex of the graph
+    first: int  # position in W of this worklist's first
+    begin: int  # what it has of the positions
     end: int
     _clock: _Clock = field(default_factory=_Clock, repr=False)
 
@@ -143,26 +126,9 @@ class GeneratedWorklist(Worklist):
         out, lengths = np.empty((last - first, self.walker.length), np.int32), np.empty(last - first, np.int32)
         for block, here in self._blocks(first, last):
             self.walker.walk(block.pass_, block.first, block.last, out[here], lengths[here])
-        ids, bounds = out.reshape(-1), np.zeros(last - first + 1, np.int64)
-        _renumber_walks(out, lengths, self.new_ids, ids, bounds)
-        return read_only(ids[: bounds[-1]]), read_only(bounds)
-
-
-@njit(nogil=True, cache=True)
-def _renumber_walks(
-    out: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    new: NDArray[np.int32],
-    ids: NDArray[np.int32],
-    bounds: NDArray[np.int64],
-) -> None:
-    """Replace vertices by their ids, and close the gaps between walks, in place; note where each begins."""
-    end = 0
-    for i in range(lengths.size):
-        for k in range(lengths[i]):
-            ids[end + k] = new[out[i, k]]
-        end += lengths[i]
-        bounds[i + 1] = end
+        ids, bounds = compact(out, lengths), np.append(0, np.cumsum(lengths, dtype=np.int64))
+        _renumber(ids, self.new_ids)
+        return read_only(ids), read_only(bounds)
 
 
 MOST_KEPT = 1 << 30
@@ -231,7 +197,7 @@ def share_corpus(
     to read the graph.
     """
     communicator, total = walker.communicator, walks * walker.per_pass
-    _check_alike(communicator, repr((walks, *walker.how)).encode(), "options of walks")
+    _check_alike(communicator, repr((walks, walker.options)).encode(), "options of walks")
     large = _most_kept(communicator) if large is None else large
     kept = walk_shares(walker, walks, large)
     visits = allreduce(communicator, kept.visits)
@@ -339,8 +305,7 @@ def _kept(names: Sequence[str], visits: NDArray[np.int64], known: Vocabulary | N
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
-    how = walker.p, walker.q, walker.restart, walker.extend, walker.gamma, walker.starts, walker.paths
-    digest = hashlib.sha256(repr((walks, walker.length, *how, walker.seed)).encode())
+    digest = hashlib.sha256(repr((walks, walker.options)).encode())
     if graph.kinds is not None:
         digest.update(repr(graph.kinds.names).encode() + graph.kinds.of.tobytes())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))

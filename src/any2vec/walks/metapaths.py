@@ -8,15 +8,25 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.graph import Kinds
+from any2vec.graph.graph import Kinds, entries_by_rows
 from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.tables import Entries, choices
 
-__all__ = ["Paths", "TypedRows", "check_metapaths", "count_between", "find_paths", "typed_rows"]
+__all__ = [
+    "NO_PATHS",
+    "Paths",
+    "TypedRows",
+    "check_metapaths",
+    "count_between",
+    "find_paths",
+    "start_on_path",
+    "typed_rows",
+]
 
 _SIGN = "-"
 _USUAL = "such as author-paper-author"
@@ -55,9 +65,11 @@ def find_paths(
 
 def count_between(indptr: NDArray[np.int64], indices: NDArray[np.int32], kinds: Kinds, first: int) -> NDArray[np.int64]:
     """Count the edges from each kind to each, of the rows of vertices from `first` on."""
-    between = np.zeros((len(kinds.names), len(kinds.names)), np.int64)
-    _count_between(indptr, indices, kinds.of, first, between)
-    return between
+    many = len(kinds.names)
+    between = np.zeros(many * many, np.int64)
+    for rows, neighbours in entries_by_rows(indptr, indices, first):
+        between += np.bincount(many * kinds.of[rows].astype(np.int64) + kinds.of[neighbours], minlength=many * many)
+    return between.reshape(many, many)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -106,57 +118,39 @@ def _no_edge(path: Sequence[int], a: int, b: int, onward: NDArray[np.int64], nam
     return f"no edge follows the metapath {spelled} from {names[a]!r} to {names[b]!r}; {others}"
 
 
-@njit(nogil=True, cache=True)
-def _count_between(indptr: Any, indices: Any, of: Any, first: int, between: Any) -> None:
-    for v in range(indptr.size - 1):
-        for i in range(indptr[v], indptr[v + 1]):
-            between[of[first + v], of[indices[i]]] += 1
-
-
 _NONE = 255
 
 
 class Paths(NamedTuple):
-    """Where walks of all metapaths start, and where they go on to; metapaths lie one after the other in `slot`.
+    """Where walks of all metapaths start, and where they go on to; metapaths lie one after the other in `slot`."""
 
-    Attributes
-    ----------
-    starts : int32 array, shape (S,)
-        Vertices of the first kind of each metapath.
-    ends : int64 array, shape (M,)
-        Where the starts of each metapath end.
-    first : int64 array, shape (M,)
-        Each metapath's first step.
-    slot, after : int64 array
-        Of each step: its place among the steps from its kind, and the step after it.
-    """
+    starts: NDArray[np.int32]  # vertices of the first kind of each metapath
+    ends: NDArray[np.int64]  # where the starts of each metapath end
+    first: NDArray[np.int64]  # each metapath's first step
+    slot: NDArray[np.int64]  # of each step: its place among the steps from its kind
+    after: NDArray[np.int64]  # of each step: the step after it
+    slots: int  # the most kinds that walks go on to from one kind
 
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    first: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    after: NDArray[np.int64]
+
+_NOTHING = np.zeros(0, np.int64)
+NO_PATHS = Paths(np.zeros(0, np.int32), _NOTHING, _NOTHING, _NOTHING, _NOTHING, 1)
+
+
+@njit(inline="always")
+def start_on_path(place: int, paths: Paths) -> tuple[int, int]:
+    """Vertex at which the walk starts that has that place in the starts of all metapaths, and its first step."""
+    path = 0
+    while place >= paths.ends[path]:
+        path += 1
+    return int64(paths.starts[place]), paths.first[path]
 
 
 class TypedRows(NamedTuple):
-    """Neighbours by the kind that a walk goes on to.
+    """Neighbours by the kind that a walk goes on to."""
 
-    Attributes
-    ----------
-    bounds : int64 array, shape (V * slots + 1,)
-        Neighbours of vertex v for slot s are entries ``bounds[v * slots + s]`` to ``bounds[v * slots + s + 1] - 1``.
-    targets : int32 array, or uint64 of two for each entry
-        Neighbours; of a weighted graph, alias tables (`tables.choices`).
-    slots : int
-        The most kinds that walks go on to from one kind.
-    ends : bool
-        Whether a walk may come to a vertex from which it cannot go on.
-    """
-
-    bounds: NDArray[np.int64]
-    targets: NDArray[Any]
-    slots: int
-    ends: bool
+    bounds: NDArray[np.int64]  # of vertex v for slot s: entries bounds[v * slots + s] to bounds[v * slots + s + 1] - 1
+    targets: NDArray[Any]  # neighbours; of a weighted graph `choices`
+    ends: bool  # whether a walk may come to a vertex from which it cannot go on
 
 
 def typed_rows(
@@ -185,18 +179,19 @@ def typed_rows(
     targets = neighbours if given is None else choices(bounds, neighbours, weights)
     widths = np.zeros(many, np.int64)
     widths[list(onward)] = [len(to) for to in onward.values()]
-    ends = _may_end(of_rows, widths, slots, bounds)
-    return TypedRows(bounds, targets, slots, ends), _paths(found, of, slot_of)
+    empty = (bounds[1:] == bounds[:-1]).reshape(-1, slots)
+    ends = any(bool(empty[widths[of_rows] > slot, slot].any()) for slot in range(slots))
+    return TypedRows(bounds, targets, ends), _paths(found, of, slot_of, slots)
 
 
-def _paths(found: Sequence[tuple[int, ...]], of: NDArray[np.uint8], slot_of: NDArray[np.uint8]) -> Paths:
+def _paths(found: Sequence[tuple[int, ...]], of: NDArray[np.uint8], slot_of: NDArray[np.uint8], slots: int) -> Paths:
     starts = [np.flatnonzero(of == path[0]).astype(np.int32) for path in found]
     first = np.cumsum([0, *(len(path) - 1 for path in found)])
     slot = [slot_of[a, b] for path in found for a, b in pairwise(path)]
     after = np.arange(1, first[-1] + 1)
     after[first[1:] - 1] = first[:-1]
     ends = np.cumsum([len(one) for one in starts])
-    return Paths(np.concatenate(starts), ends, first[:-1], np.array(slot, np.int64), after)
+    return Paths(np.concatenate(starts), ends, first[:-1], np.array(slot, np.int64), after, slots)
 
 
 @njit(nogil=True, cache=True)
@@ -233,13 +228,3 @@ def _fill_slots(
                 if weights.size:
                     weights_into[at[slot]] = weights[i]
                 at[slot] += 1
-
-
-@njit(nogil=True, cache=True)
-def _may_end(of: Any, widths: Any, slots: int, bounds: Any) -> bool:
-    """Whether a vertex of a kind from which walks go on to `widths` kinds has no neighbour of one of them."""
-    for v in range(of.size):
-        for slot in range(widths[of[v]]):
-            if bounds[v * slots + slot] == bounds[v * slots + slot + 1]:
-                return True
-    return False

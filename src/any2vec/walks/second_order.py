@@ -16,19 +16,21 @@ With extreme p and q almost all candidates may be refused: with p = 1000 and q =
 million. After a bound of refusals, the step is drawn from the exact distribution, by enumerating the row of c. Usual
 graphs and factors do not reach the bound.
 
-Weights are relative to the mean of their row. node2vec+ (`noise`) has other factors, also from 1/q to 1: with them a
-candidate that was looked up is accepted with their share of what it was drawn for.
+Weights are relative to the mean of their row. node2vec+ (`tables.in_out`) has other factors, also from 1/q to 1: with
+them a candidate that was looked up is accepted with their share of what it was drawn for.
 
-Many walks are stepped together to hide the latency of memory: a candidate is placed, then read, then judged. A walk
-that ends makes way for another.
+A candidate is placed by `draw_candidate`, and judged by `takes_looked_up` and `takes_common`: here, where the whole
+graph is, and by the questions of hosts that have shares of it (`shares.second_order`). Here many walks are stepped
+together to hide the latency of memory: a candidate is placed, then read, then judged. A walk that ends makes way for
+another.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, uint64
+from numba import float32, int64, uint64
 
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch
@@ -42,117 +44,190 @@ from any2vec.walks.tables import (
     find,
     half_draw,
     in_out,
-    start_drawn,
+    start_at,
     unit,
-    vertex_at,
 )
 
-__all__ = ["REFUSALS", "second_order"]
+__all__ = [
+    "BACK",
+    "END",
+    "FROM_OTHER",
+    "GOLDEN",
+    "IDS",
+    "INNER",
+    "REFUSALS",
+    "bias_of",
+    "draw_candidate",
+    "looked_factor",
+    "second_order",
+    "takes_common",
+    "takes_looked_up",
+    "weight_back",
+]
 
 _LANES = 64
-_GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
+GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
 REFUSALS = 1024  # of one step: then enumerating costs less than further tries
-_IDS = uint64((1 << LOOSE) - 1)
-# Kinds of candidates: any neighbour, one to look up in the row of w or (from the row of w) in that of c, w, the walk's
-# start, and none
-_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
+IDS = uint64((1 << LOOSE) - 1)
+# Kinds of candidates: any neighbour; none; one to look up in the row of w; one of the row of w to look up in that of c;
+# w; the walk's start
+_FREE, END, INNER, FROM_OTHER, BACK, _RESTART = 0, 1, 2, 4, 8, 16
 
 
-def _exact(weighted: int, extended: int) -> Callable[..., int]:
-    """Return the kernel that draws a step from its exact distribution, in time linear in the degree of c."""
-    stride = WEIGHTED_BUCKET if weighted else BUCKET
-    ids = _IDS if extended else uint64(0xFFFFFFFF)
+class Bias(NamedTuple):
+    """The factors of edges, and what follows from them."""
 
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def exact(
-        rows: Any,
-        targets: Any,
-        table: Any,
-        relative: Any,
-        levels: Any,
-        c: int,
-        w: int,
-        back: float,
-        away: float,
-        bits: int,
-    ) -> int:
-        begin, other = rows[c], rows[w]
-        degree, others = rows[c + 1] - begin, rows[w + 1] - other
-        wanted, total = np.inf, 0.0
-        x = int64(0)
-        for _ in range(2):  # add up, then stop where the draw lies
-            total = 0.0
-            for entry in range(begin, begin + degree):
-                x = int64(targets[2 * entry] & ids) if weighted else int64(targets[entry])
-                factor = away
-                if x == w:
-                    factor = back
-                elif extended and others > 0:
-                    slot = find(table, stride, bucket_of(x, w, other, others), x, w, other, others)
-                    loose = targets[2 * entry] & uint64(1 << LOOSE) != uint64(0)
-                    factor = in_out(relative[slot] if slot >= 0 else np.float32(0.0), levels[2 * x + 1], loose, away)
-                elif find(table, stride, bucket_of(x, w, other, others), x, w, other, others) >= 0:
-                    factor = 1.0
-                if weighted:
-                    factor *= relative[find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)]
-                total += factor
-                if total > wanted:
-                    return x
-            wanted = unit(bits) * total
-        return x
-
-    return exact
+    q: float
+    back: float  # 1/p
+    away: float  # 1/q
+    excess: float  # of the way back, over what every neighbour has
+    common: float  # the same of a common neighbour
+    per_common: float
+    outward: bool  # q < 1
+    looking: bool  # whether the weight of the edge back is looked up; else it is that of any edge
 
 
-# Global: compiled functions that a closure holds are new to Numba's cache in each process.
-_exact_plain, _exact_weighted, _exact_extended = _exact(0, 0), _exact(1, 0), _exact(1, 1)
+def bias_of(p: float, q: float, *, weighted: bool, directed: bool) -> Bias:
+    """Return what p and q make of edges."""
+    back, away = 1.0 / p, 1.0 / q
+    excess, common = max(0.0, back - away), 1.0 - away
+    looking = excess > 0.0 and (weighted or directed)
+    return Bias(q, back, away, excess, common, 1.0 / common if common > 0.0 else 0.0, q < 1.0, looking)
+
+
+@njit(inline="always")
+def weight_back(slot: int, c: int, relative: Any, levels: Any, weighted: int, extended: int) -> float:
+    """Weight of the edge c -> w, which was looked up at `slot`."""
+    weight = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
+    if extended:
+        weight /= levels[2 * c]
+    return weight
+
+
+@njit(inline="always")
+def draw_candidate(
+    bits: int, degree: int, others: int, most: float, way_back: float, bias: Bias, outward: int
+) -> tuple[int, int, int]:
+    """Draw a candidate: its kind, its place in the row of c or w, and which part of the entry's column it takes.
+
+    c and w have `degree` and `others` neighbours, `most` is the largest weight at c, `way_back` that of c -> w.
+    """
+    smaller = others * most < degree
+    free = bias.away * degree
+    shared = 0.0 if outward else bias.common * min(float(degree), others * most)
+    returning = bias.excess * way_back
+    y = unit(bits) * (free + shared + returning)
+    backwards = y >= free + shared and returning > 0.0
+    inner = y >= free and shared > 0.0
+    scale = bias.q
+    if inner:
+        y -= free
+        scale = bias.per_common
+    from_other = inner and smaller
+    if from_other:
+        scale /= most
+    at = y * scale
+    column = min(int64(at), (others if from_other else degree) - 1)
+    part = uint64(0) if from_other else uint64((at - column) * 4294967296.0)
+    return BACK if backwards else FROM_OTHER if from_other else INNER if inner else _FREE, column, part
+
+
+@njit(inline="always")
+def looked_factor(there: bool, other: float, x: int, loose: bool, levels: Any, bias: Bias, extended: int) -> float:
+    """Factor of an edge c -> x, if `other` is the weight of w -> x, if that edge is there."""
+    if extended:
+        factor = in_out(other if there else float32(0.0), levels[2 * x + 1], loose, bias.away)
+    else:
+        factor = 1.0 if there else bias.away
+    return factor
+
+
+@njit(inline="always")
+def takes_looked_up(
+    there: bool, other: float, x: int, loose: bool, more: float, levels: Any, bias: Bias, outward: int, extended: int
+) -> bool:
+    """Whether a candidate is taken that was looked up in the row of w; arguments as of `looked_factor`."""
+    if extended:
+        factor = looked_factor(there, other, x, loose, levels, bias, extended)
+        taken = more * (bias.away if outward else bias.common) < (factor if outward else factor - bias.away)
+    else:
+        taken = there != outward
+    return taken
+
+
+@njit(inline="always")
+def takes_common(
+    weight: float, other: float, x: int, c: int, more: float, most: float, levels: Any, bias: Bias, extended: int
+) -> bool:
+    """Whether a common neighbour is taken that was drawn at w; the edges c -> x and w -> x have these weights."""
+    if extended:
+        factor = in_out(other, levels[2 * x + 1], weight < levels[2 * c + 1], bias.away)
+        taken = more * most * bias.common < weight / levels[2 * c] * (factor - bias.away)
+    else:
+        taken = more * most < weight
+    return taken
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _exact(tables: Any, bias: Any, c: int, w: int, bits: int, weighted: int, extended: int) -> int:
+    """Draw a step from its exact distribution, in time linear in the degree of c."""
+    rows, targets, table, levels = tables.rows, tables.targets, tables.table, tables.levels
+    relative, stride = table.view(np.float32), WEIGHTED_BUCKET if weighted else BUCKET
+    begin, other = rows[c], rows[w]
+    degree, others = rows[c + 1] - begin, rows[w + 1] - other
+    wanted, total = np.inf, 0.0
+    x = int64(0)
+    for _ in range(2):  # add up, then stop where the draw lies
+        total = 0.0
+        for entry in range(begin, begin + degree):
+            target = uint64(targets[2 * entry if weighted else entry])
+            x = int64(target & IDS)
+            factor = bias.back
+            if x != w:
+                slot = find(table, stride, bucket_of(x, w, other, others), x, w, other, others)
+                loose = target & uint64(1 << LOOSE) != uint64(0)
+                looked = extended and others > 0
+                factor = looked_factor(slot >= 0, relative[max(slot, 0)], x, loose, levels, bias, looked)
+            if weighted:
+                factor *= relative[find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)]
+            total += factor
+            if total > wanted:
+                return x
+        wanted = unit(bits) * total
+    return x
 
 
 # A kernel is one function, long as it is.
 @cache
 def second_order(  # noqa: C901, PLR0915
-    weighted: int, outward: int, extended: int = 0, drawn: int = 0, bound: int = REFUSALS
+    weighted: int, outward: int, extended: int = 0, bound: int = REFUSALS
 ) -> Callable[..., None]:
     """Return the kernel for graphs with weights or without (1 or 0), for q < 1 or not, and for node2vec+ or not.
 
-    With node2vec+ (only with weights) `relative` has the weights themselves, and neighbours in `targets` their mark. If
-    `drawn`, walks start at vertices that are drawn from `starts`. A step is drawn exactly once it was refused `bound`
-    times, and as often as c has neighbours. The kernel writes walks `first` to ``last - 1`` of the pass with that key
-    to the rows of `out`.
+    With node2vec+ (only with weights) the table has the `weights` themselves, which are else empty. A step is drawn
+    exactly once it was refused `bound` times, and as often as c has neighbours. The kernel writes walks `first` to
+    ``last - 1`` of the pass of `starts` to the rows of `out`.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
-    ids = _IDS if extended else uint64(0xFFFFFFFF)
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
-        rows: Any,
-        targets: Any,
-        heaviest: Any,
-        table: Any,
-        relative: Any,
+        tables: Any,
         weights: Any,
-        levels: Any,
+        bias: Any,
         starts: Any,
-        directed: bool,
-        p: float,
-        q: float,
-        key: int,
-        left: int,
-        right: int,
         first: int,
         last: int,
         restart: int,
         out: Any,
         lengths: Any,
     ) -> None:
+        rows, targets, heaviest, table, levels = tables
+        relative = table.view(np.float32)
         vertices = rows.size - 2
         length = out.shape[1]
-        order = draw(key, vertices)
-        back, away = 1.0 / p, 1.0 / q
-        excess = max(0.0, back - away)  # of the way back, over what every neighbour has
-        common = 1.0 - away  # the same of a common neighbour
-        per_common = 1.0 / common if common > 0.0 else 0.0
-        looking = excess > 0.0 and (weighted == 1 or directed)  # else the edge back weighs as much as any
+        key = starts.keys[0]
+        order = draw(key, starts.per_pass)
         current = np.empty(_LANES, np.int64)
         before = np.empty(_LANES, np.int64)  # or V, which has no neighbours: there is none
         row = np.empty(_LANES, np.int64)  # of out
@@ -166,7 +241,6 @@ def second_order(  # noqa: C901, PLR0915
         kind = np.empty(_LANES, np.int64)
         entry = np.empty(_LANES, np.int64)
         candidate = np.empty(_LANES, np.int64)
-        owner = np.empty(_LANES, np.int64)  # whose row the candidate is looked for in
         bucket = np.empty(_LANES, np.int64)
         loose = np.empty(_LANES, np.int64)  # whether the edge to the candidate is, for node2vec+
         upcoming = first
@@ -174,15 +248,9 @@ def second_order(  # noqa: C901, PLR0915
         while True:
             for i in range(lanes - 1, -1, -1):
                 if step[i] == 0 and upcoming < last:
-                    if drawn:
-                        v = start_drawn(upcoming, order, starts)
-                        keys[i] = state[i] = draw(key, upcoming)
-                    else:
-                        v = vertex_at(upcoming, vertices, left, right, order)
-                        keys[i] = state[i] = draw(key, v)
-                    current[i], before[i] = v, vertices
-                    row[i] = upcoming - first
-                    out[row[i], 0] = v
+                    current[i], keys[i] = start_at(upcoming, key, order, starts)
+                    before[i], state[i], row[i] = vertices, keys[i], upcoming - first
+                    out[row[i], 0] = current[i]
                     step[i], refused[i] = 1, 0
                     upcoming += 1
                 if step[i] == 0 and upcoming == last:  # the last lane takes its place
@@ -192,125 +260,88 @@ def second_order(  # noqa: C901, PLR0915
                     way_back[i] = way_back[lanes]
             if lanes == 0:
                 break
-            if looking:
+            if bias.looking:
                 for i in range(lanes):
                     if refused[i] == 0:
                         c = current[i]
                         bucket[i] = bucket_of(before[i], c, rows[c], rows[c + 1] - rows[c])
                         prefetch(table, stride * bucket[i])
             for i in range(lanes):
-                bits[i] = mix(state[i] + uint64(_GOLDEN))
-                state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                bits[i] = mix(state[i] + uint64(GOLDEN))
+                state[i] += uint64(GOLDEN) + uint64(GOLDEN)
                 more[i] = mix(state[i])
-            for i in range(lanes):
+            for i in range(lanes):  # candidates are placed
                 c, w = current[i], before[i]
                 begin, other = rows[c], rows[w]
                 degree, others = rows[c + 1] - begin, rows[w + 1] - other
                 if degree == 0:
-                    kind[i], entry[i] = _END, 0
+                    kind[i], entry[i] = END, 0
                     continue
-                if refused[i] == 0 and looking:
+                if refused[i] == 0 and bias.looking:
                     slot = find(table, stride, bucket[i], w, c, begin, degree)
-                    way_back[i] = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
-                    if extended:
-                        way_back[i] /= levels[2 * c]
+                    way_back[i] = weight_back(slot, c, relative, levels, weighted, extended)
                 elif refused[i] == 0:
                     way_back[i] = 1.0 if w < vertices else 0.0
                 most = float(heaviest[c]) if weighted and not outward else 1.0
-                smaller = others * most < degree
-                free = away * degree
-                shared = 0.0 if outward else common * min(float(degree), others * most)
-                returning = excess * way_back[i]
-                y = unit(bits[i]) * (free + shared + returning)
-                backwards = y >= free + shared and returning > 0.0
-                inner = y >= free and shared > 0.0
-                scale = q
-                if inner:
-                    y -= free
-                    scale = per_common
-                from_other = inner and smaller
-                if weighted and from_other:
-                    scale /= most
-                limit = others if from_other else degree
-                at = y * scale
-                column = min(int64(at), limit - 1)
-                e = (other if from_other else begin) + column
+                found, column, part = draw_candidate(bits[i], degree, others, most, way_back[i], bias, outward)
+                entry[i] = (other if found == FROM_OTHER else begin) + column
                 if weighted:
-                    bits[i] = uint64(0) if from_other else uint64((at - column) * 4294967296.0)
-                    prefetch(targets, 2 * e)
+                    bits[i] = part
+                    prefetch(targets, 2 * entry[i])
                 else:
-                    prefetch(targets, e)
-                entry[i] = e
-                if outward:
-                    found = _CHECKED if unit(more[i]) * away >= 1.0 else _FREE
-                    owner[i] = w
-                else:
-                    found = _CHECKED if inner else _FREE
-                    owner[i] = w
-                    if from_other:
-                        found = _FROM_OTHER
-                        owner[i] = c
-                if backwards:
-                    found = _BACK
+                    prefetch(targets, entry[i])
+                if outward and found == _FREE and unit(more[i]) * bias.away >= 1.0:
+                    found = INNER
                 if restart > 0 and refused[i] == 0 and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
                     found = _RESTART
                 kind[i] = found
-            for i in range(lanes):
-                found, o = kind[i], owner[i]
-                if weighted and found == _FROM_OTHER:
-                    x = int64(targets[2 * entry[i]] & ids)
+            for i in range(lanes):  # they are read
+                found = kind[i]
+                if weighted and found == FROM_OTHER:
+                    x = int64(targets[2 * entry[i]] & IDS)
                 elif weighted:
                     x = chosen(targets, entry[i], bits[i])
                 else:
                     x = int64(targets[entry[i]])
                 if extended:
                     loose[i] = x >> LOOSE
-                    x &= int64(_IDS)
+                    x &= int64(IDS)
                     prefetch(levels, 2 * x)
-                if found == _BACK:
+                if found == BACK:
                     x = before[i]
                 candidate[i] = x
-                if found in (_CHECKED, _FROM_OTHER):
+                if found in (INNER, FROM_OTHER):
+                    o = current[i] if found == FROM_OTHER else before[i]
                     bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
                     prefetch(table, stride * bucket[i])
-            for i in range(lanes):
+            for i in range(lanes):  # they are judged
                 found, x, c, w = kind[i], candidate[i], current[i], before[i]
-                if found == _END:
+                if found == END:
                     lengths[row[i]] = step[i]
                     step[i] = 0
                     continue
+                good = True
                 if found == _RESTART:
                     x = int64(out[row[i], 0])
                     c = vertices
-                    good = True
-                elif x == w and found != _BACK:
-                    good = (outward == 1 or found == _FREE) and unit(more[i]) * away < back
-                elif found in (_CHECKED, _FROM_OTHER):
-                    o = owner[i]
+                elif x == w and found != BACK:
+                    good = (outward == 1 or found == _FREE) and unit(more[i]) * bias.away < bias.back
+                elif found in (INNER, FROM_OTHER):
+                    o = c if found == FROM_OTHER else w
                     slot = find(table, stride, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
                     good = (slot >= 0) != (outward == 1)
-                    if extended and found == _FROM_OTHER and good:
-                        weight = relative[slot]
-                        factor = in_out(weights[entry[i]], levels[2 * x + 1], weight < levels[2 * c + 1], away)
-                        good = unit(more[i]) * heaviest[c] * common < weight / levels[2 * c] * (factor - away)
-                    elif extended and w < vertices:
-                        other = relative[slot] if slot >= 0 else np.float32(0.0)
-                        factor = in_out(other, levels[2 * x + 1], loose[i] != 0, away)
-                        good = unit(more[i]) * (away if outward else common) < (factor if outward else factor - away)
-                    elif weighted and good and found == _FROM_OTHER:
-                        good = unit(more[i]) * heaviest[c] < relative[slot]
-                else:
-                    good = True
+                    share, weight = unit(more[i]), relative[max(slot, 0)]
+                    if weighted and good and found == FROM_OTHER:
+                        through = weights[entry[i]] if extended else float32(0.0)
+                        good = takes_common(weight, through, x, c, share, heaviest[c], levels, bias, extended)
+                    elif extended and found == INNER and w < vertices:
+                        there, apart = slot >= 0, loose[i] != 0
+                        good = takes_looked_up(there, weight, x, apart, share, levels, bias, outward, extended)
                 if not good:
                     refused[i] += 1
                     if refused[i] >= bound and refused[i] >= rows[c + 1] - rows[c]:
-                        state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                        if extended:
-                            x = _exact_extended(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
-                        elif weighted:
-                            x = _exact_weighted(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
-                        else:
-                            x = _exact_plain(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
+                        state[i] += uint64(GOLDEN) + uint64(GOLDEN)
+                        x = _exact(tables, bias, c, w, mix(state[i]), weighted, extended)
                         good = True
                 if good:
                     refused[i] = 0

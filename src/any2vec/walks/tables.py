@@ -22,7 +22,7 @@ __all__ = [
     "LOOSE",
     "WEIGHTED_BUCKET",
     "Entries",
-    "RowTables",
+    "Starts",
     "any_twice",
     "bucket_of",
     "check_weights",
@@ -34,17 +34,13 @@ __all__ = [
     "in_out",
     "levels",
     "marked",
-    "neighbour_table",
-    "pass_key",
-    "relative_weights",
     "row_tables",
-    "sides",
-    "start_drawn",
+    "start_at",
     "start_of",
     "start_shares",
     "start_table",
+    "starts_of",
     "unit",
-    "vertex_at",
 ]
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
@@ -190,25 +186,28 @@ _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 # few values mix less
 
 
-def pass_key(seed: int, pass_: int) -> int:
-    """Key of one pass: its draw v is the key of the walk from vertex v, its draw V that of the order.
+class Starts(NamedTuple):
+    """Where the walks of passes start: at vertices in an order, or at vertices that are drawn from a table."""
 
-    Where starts are drawn, its draw i is the key of walk i of the pass.
-    """
-    return epoch_key(seed, pass_, WALKS)
+    keys: NDArray[np.uint64]  # of the passes: draw v is the key of the walk from v (or drawn i-th), draw V the order's
+    per_pass: int  # walks in a pass
+    left: int  # numbers of values of left and right, which make at least as many pairs as there are vertices
+    right: int
+    table: NDArray[np.uint64]  # what `choices` makes of one row; empty: starts are not drawn
 
 
-def sides(vertices: int) -> tuple[int, int]:
-    """Numbers of values of left and right, which make at least as many pairs as there are vertices."""
-    left = max(1, isqrt(vertices))
-    return left, max(1, -(-vertices // left))
+def starts_of(seed: int, passes: range, per_pass: int, table: NDArray[np.uint64]) -> Starts:
+    """Return where the walks of some passes start."""
+    left = max(1, isqrt(per_pass))
+    keys = np.array([epoch_key(seed, one, WALKS) for one in passes], np.uint64)
+    return Starts(keys, per_pass, left, max(1, -(-per_pass // left)), table)
 
 
 @njit(inline="always")
-def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int:
-    """Vertex at `place` of the order `key`; `left` and `right` from `sides`."""
-    x, lefts, rights = uint64(place), uint64(left), uint64(right)  # unsigned: they divide faster
-    rounds = _MORE_ROUNDS if vertices < _FEW else _ROUNDS
+def _vertex_at(place: int, key: int, starts: Starts) -> int:
+    """Vertex at `place` of the order `key`."""
+    x, lefts, rights = uint64(place), uint64(starts.left), uint64(starts.right)  # unsigned: they divide faster
+    rounds = _MORE_ROUNDS if starts.per_pass < _FEW else _ROUNDS
     while True:
         a = x // rights
         b = x - a * rights
@@ -218,22 +217,35 @@ def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int
             b += below(draw(key, (uint64(2 * r + 1) << uint64(32)) + a), rights)
             b -= rights * uint64(b >= rights)
         x = a * rights + b
-        if x < uint64(vertices):
+        if x < uint64(starts.per_pass):
             return int64(x)
 
 
-def start_table(vertices: NDArray[np.int64], shares: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Make the table that starts are drawn from: vertices, and their shares."""
-    return choices(np.array([0, len(vertices)], np.int64), vertices.astype(np.int32), shares)
+@njit(inline="always")
+def _vertex_drawn(place: int, key: int, table: NDArray[np.uint64]) -> int:
+    """Vertex that draw `place` of `key` chooses."""
+    bits = draw(key, place)
+    columns = uint64(table.size >> 1)
+    at = (bits >> uint64(32)) * columns + (((bits & uint64(0xFFFFFFFF)) * columns) >> uint64(32))
+    return chosen(table, int64(at >> uint64(32)), at & uint64(0xFFFFFFFF))
 
 
 @njit(inline="always")
-def start_drawn(place: int, key: int, starts: NDArray[np.uint64]) -> int:
-    """Vertex that draw `place` of `key` chooses; `starts` is a table that `choices` made of one row."""
-    bits = draw(key, place)
-    columns = uint64(starts.size >> 1)
-    at = (bits >> uint64(32)) * columns + (((bits & uint64(0xFFFFFFFF)) * columns) >> uint64(32))
-    return chosen(starts, int64(at >> uint64(32)), at & uint64(0xFFFFFFFF))
+def start_at(place: int, key: int, order: int, starts: Starts) -> tuple[int, int]:
+    """Where the walk at a place of a pass starts, and the key of its draws; `order` is draw V of the pass's key."""
+    if starts.table.size > 0:
+        v, number = _vertex_drawn(place, order, starts.table), place
+    else:
+        v = number = _vertex_at(place, order, starts)
+    return v, draw(key, number)
+
+
+@njit(inline="always")
+def start_of(walk: int, starts: Starts) -> tuple[int, int]:
+    """Where a walk that is counted over all passes starts, and the key of its draws."""
+    pass_ = walk // starts.per_pass
+    key = starts.keys[pass_]
+    return start_at(walk - pass_ * starts.per_pass, key, draw(key, starts.per_pass), starts)
 
 
 @njit(inline="always")
@@ -241,25 +253,6 @@ def half_draw(key: int, number: int) -> int:
     """32 random bits of the stream `key`: a draw is two of them, the high half first."""
     bits = draw(key, uint64(number) >> uint64(1))
     return (bits << (uint64(32) * (uint64(number) & uint64(1)))) >> uint64(32)
-
-
-@njit(inline="always")
-def start_of(
-    walk: int, keys: NDArray[np.uint64], per_pass: int, left: int, right: int, starts: NDArray[np.uint64]
-) -> tuple[int, int]:
-    """Where a walk starts that is counted over all passes, whose `keys` are given, and the key of its draws.
-
-    It is drawn from `starts`; if that is empty, it is the vertex at the walk's place in the pass.
-    """
-    pass_ = walk // per_pass
-    place = walk - pass_ * per_pass
-    key = keys[pass_]
-    order = draw(key, per_pass)
-    if starts.size > 0:
-        v, number = start_drawn(place, order, starts), place
-    else:
-        v = number = vertex_at(place, per_pass, left, right, order)
-    return v, draw(key, number)
 
 
 @njit(inline="always")
@@ -333,27 +326,13 @@ class Entries(NamedTuple):
 
 
 class RowTables(NamedTuple):
-    """What the kernels of walks look up.
+    """What the kernels of walks look up."""
 
-    Attributes
-    ----------
-    rows : int64 array, shape (n + 2,)
-        The neighbours of vertex v are entries ``rows[v]`` to ``rows[v + 1] - 1``; vertex n has none.
-    targets : int32 array, or uint64 of two for each entry
-        Neighbours; of a weighted graph, alias tables (`tables.choices`), with the marks of node2vec+.
-    heaviest : float32 array
-        The largest relative weight of each row, for node2vec's walks on weighted graphs.
-    table : int32 array
-        Hash tables of neighbours (`tables.neighbour_table`), for node2vec's walks.
-    levels : float32 array
-        Of each vertex, what node2vec+ finds a usual and a loose edge (`noise.levels`).
-    """
-
-    rows: NDArray[np.int64]
-    targets: NDArray[Any]
-    heaviest: NDArray[np.float32]
-    table: NDArray[np.int32]
-    levels: NDArray[np.float32]
+    rows: NDArray[np.int64]  # neighbours of v are entries rows[v] to rows[v + 1] - 1; the last vertex, n, has none
+    targets: NDArray[Any]  # neighbours; of a weighted graph `choices`, with the marks of node2vec+
+    heaviest: NDArray[np.float32]  # the largest relative weight of each row, for node2vec on weighted graphs
+    table: NDArray[np.int32]  # `neighbour_table`, for node2vec
+    levels: NDArray[np.float32]  # `levels`, for node2vec+
 
 
 def check_weights(weights: NDArray[np.float32] | None) -> None:
@@ -366,7 +345,7 @@ def counted(entries: Entries) -> Entries:
     """Merge equal edges to one of their weight, without weights of their number: walks are the same."""
     indptr, indices, weights = entries
     many = np.ones(len(indices), np.float32) if weights is None else weights.copy()
-    return Entries(*merged(CSR(indptr.copy(), indices.copy(), many))[:3])
+    return Entries(*merged(CSR(indptr.copy(), indices.copy(), many))[0][:3])
 
 
 def row_tables(entries: Entries, *, second: bool, extended: bool, gamma: float) -> RowTables:
@@ -389,13 +368,18 @@ def row_tables(entries: Entries, *, second: bool, extended: bool, gamma: float) 
 
 
 def start_shares(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the vertices that have edges, and the weights of them, or their number, together."""
+    """Return the vertices that have edges, and the weights of these, or their number, together."""
     indptr, _, weights = entries
     degrees = np.diff(indptr)
     with_edges = np.flatnonzero(degrees)
     begins = indptr[:-1][with_edges]
     shares = degrees[with_edges] if weights is None else np.add.reduceat(weights, begins, dtype=np.float64)
     return with_edges, np.asarray(shares, np.float32)
+
+
+def start_table(vertices: NDArray[np.int64], shares: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Make the table that starts are drawn from: vertices, and their shares."""
+    return choices(np.array([0, len(vertices)], np.int64), vertices.astype(np.int32), shares)
 
 
 @njit(nogil=True, cache=True)

@@ -96,10 +96,7 @@ def generate(walker: Walker, walks: int, *, threads: int = 1, first: int = 0, la
         size = block.last - block.first
         low, high = bounds[block.number], bounds[block.number + size]
         straight = high - low == size * walker.length  # all of full length: written in place
-        out = ids[low:high].reshape(size, walker.length) if straight else np.empty((size, walker.length), np.int32)
-        lengths = np.empty(size, np.int32)
-        walker.walk(block.pass_, block.first, block.last, out, lengths)
-        done = compact(out, lengths)
+        done, _ = _walk(walker, block, ids[low:high].reshape(size, walker.length) if straight else None)
         visits.add(done)
         if not straight:
             ids[low:high] = done
@@ -130,10 +127,8 @@ def count(
     visits = _Visits(len(walker.graph))
 
     def walk(block: WalkBlock) -> tuple[int, NDArray[np.int64]]:
-        out = np.empty((block.last - block.first, walker.length), np.int32)
-        lengths = np.empty(len(out), np.int32)
-        walker.walk(block.pass_, block.first, block.last, out, lengths)
-        visits.add(compact(out, lengths))
+        ids, lengths = _walk(walker, block)
+        visits.add(ids)
         begin, offset = divmod(block.number, every)
         cuts = np.arange(max(every - offset, 0), len(lengths), every)
         return begin + 1, np.add.reduceat(lengths, np.append(0, cuts), dtype=np.int64)
@@ -141,6 +136,17 @@ def count(
     for begin, sums in _on_threads(walk, blocks, threads):  # two blocks may share the ends
         positions[begin : begin + len(sums)] += sums
     return np.cumsum(positions, out=positions), visits.total()
+
+
+def _walk(
+    walker: Walker, block: WalkBlock, out: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return a block's walks, one after the other, and their lengths."""
+    size = block.last - block.first
+    out = np.empty((size, walker.length), np.int32) if out is None else out
+    lengths = np.empty(size, np.int32)
+    walker.walk(block.pass_, block.first, block.last, out, lengths)
+    return compact(out, lengths), lengths
 
 
 class _Visits:
@@ -216,13 +222,6 @@ def write_text(walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1)
     with closing(ordered(text, blocks, max(1, threads))) as texts:
         for lines in texts:
             file.write(lines.data)
-
-
-def _walk(walker: Walker, block: WalkBlock) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    out = np.empty((block.last - block.first, walker.length), np.int32)
-    lengths = np.empty(len(out), np.int32)
-    walker.walk(block.pass_, block.first, block.last, out, lengths)
-    return compact(out, lengths), lengths
 
 
 def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -8,8 +8,9 @@ of edges that are under way.
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ from any2vec.graph.build import (
     titled,
     with_vertices,
 )
-from any2vec.graph.csr import CSR, Edges, both_noted, settled
+from any2vec.graph.csr import CSR, NO_WEIGHTS, Edges, both_noted, settled
 from any2vec.graph.graph import Kinds, count_loops
 from any2vec.graph.numbering import given_names, kinds_of_names
 from any2vec.graph.readers import (
@@ -55,9 +56,8 @@ from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.memory import memory_errors, zeros
 
-__all__ = ["build_share", "has_parts", "read_share"]
+__all__ = ["has_parts", "read_share"]
 
-_NO_WEIGHTS = np.zeros(0, np.float32)
 _FEW = 1 << 12  # vertices for which there is memory at first
 
 
@@ -66,10 +66,16 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
     directed, communicator = bool(asked.directed), Counted(communicator)
     with together(communicator), memory_errors(part.title):
         counted = _count(part, asked)
+    found = int(allreduce(communicator, np.array([counted.edges]))[0])
+    spans = communicator.allgather(np.array(counted.weights))
+    with together(communicator):
+        if not found:
+            raise Any2VecError(f"{part.title}: has no edges; expected at least one")
+        noted = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.options.weighted)
     numbered = _number(part, counted, asked, communicator)
     degrees = allreduce(communicator, numbered.lengths)
-    names, kinds, noted = numbered.names, numbered.kinds, numbered.notes
-    local = _Local(counted.vertices, numbered.sources, numbered.targets, counted.blocks)
+    names, kinds = numbered.names, numbered.kinds
+    known, ends, blocks = counted.vertices, (numbered.sources, numbered.targets), counted.blocks
     del counted, numbered
     cuts = even_cuts(degrees, communicator.size)
     with together(communicator), memory_errors(part.title):
@@ -77,15 +83,16 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
         builder = RowBuilder(low, degrees[low:high], weighted=part.weighted)
         del degrees
     in_order = not asked.merge and part.weighted
-    _fill(builder, cuts, part, local, asked, communicator)
-    del local
+    entries = partial(_entries, cuts=cuts, part=part, known=known, ends=ends, asked=asked)
+    _fill(builder, entries, blocks, part, in_order, communicator)
+    del entries, known, ends
     with together(communicator), memory_errors(part.title), titled(part.title):
         csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
     seen = _look(csr, builder.both, low, second_vertex(kinds), communicator)
     with together(communicator):
         check_edges(part.title, seen.entries, loops=asked.loops)
         with titled(part.title):
-            csr = settled(csr, *seen.both)
+            csr = settled(csr, seen.both)
     notes = part.notes(communicator) + noted
     notes += both_noted(part.title, (seen.entries - seen.loops) // 2, csr.once)
     if part.first:
@@ -122,16 +129,6 @@ class _Numbered(NamedTuple):
     targets: NDArray[np.int32]  # and as a target
     names: Sequence[str]
     kinds: Kinds | None
-    notes: list[str]  # on the weights
-
-
-class _Local(NamedTuple):
-    """A host's part, when vertices are numbered."""
-
-    vertices: HostVertices
-    sources: NDArray[np.int32]  # what each is as a source
-    targets: NDArray[np.int32]
-    blocks: int
 
 
 class _Seen(NamedTuple):
@@ -144,7 +141,7 @@ class _Seen(NamedTuple):
     loops: int
     into: int
     rows: list[list[int]]
-    both: tuple[int, int]
+    both: NDArray[np.int64]
 
 
 def _apart(part: EdgePart, asked: Reading) -> bool:
@@ -183,13 +180,7 @@ def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Communicator) -> _Numbered:
-    """Give vertices of all hosts their numbers; raise if there are no edges."""
-    found = int(allreduce(communicator, np.array([counted.edges]))[0])
-    spans = communicator.allgather(np.array(counted.weights))
-    with together(communicator):
-        if not found:
-            raise Any2VecError(f"{part.title}: has no edges; expected at least one")
-        notes = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.options.weighted)
+    """Give vertices of all hosts their numbers."""
     numbers, names = counted.vertices.share(communicator, part.strings)
     if _apart(part, asked):
         used = np.zeros((2, len(names)), np.bool_)
@@ -200,33 +191,31 @@ def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Com
         for side in (0, 1):
             own = counted.used[:, side]
             lengths[new[side, numbers[own]]] = counted.lengths[own, side]
-        return _Numbered(lengths, new[0, numbers], new[1, numbers], names, kinds, notes)
+        return _Numbered(lengths, new[0, numbers], new[1, numbers], names, kinds)
     with together(communicator):
         typed = kinds_of_names(names) if part.typed else None
     lengths = zeros(len(names), np.int64)
     lengths[numbers] = counted.lengths[:, 0]
-    return _Numbered(lengths, numbers, numbers, names, typed, notes)
+    return _Numbered(lengths, numbers, numbers, names, typed)
 
 
 def _fill(
     builder: RowBuilder,
-    cuts: NDArray[np.int64],
+    entries: Callable[[Edges], tuple[NDArray[np.int32], NDArray[np.int64]]],
+    own_blocks: int,
     part: EdgePart,
-    local: _Local,
-    asked: Reading,
+    in_turn: bool,
     communicator: Communicator,
 ) -> None:
     """Read a part again, and send its entries, a block at a time, to the hosts of their rows.
 
     If equal edges are not merged, their weights stay in the order of the text, so hosts take turns.
     """
-    blocks = communicator.allgather(np.array([local.blocks]))[:, 0].tolist()
-    in_turn = not asked.merge and part.weighted
+    blocks = communicator.allgather(np.array([own_blocks]))[:, 0].tolist()
     turns = [[host] for host in range(communicator.size)] if in_turn else [list(range(communicator.size))]
     nothing = np.zeros((0, 2 + part.weighted), np.int32), np.zeros(communicator.size, np.int64)
-    known = len(local.vertices)
     problem: Any2VecError | None = None
-    changed = Any2VecError(f"{part.title}: changed while it was read; start again")
+    changed = _changed(part)
     with closing(part.blocks()) as mine:
         for turn in turns:
             for _ in range(max(blocks[host] for host in turn)):
@@ -234,11 +223,11 @@ def _fill(
                 if communicator.rank in turn and problem is None:
                     try:
                         with memory_errors(part.title):
-                            sent = _next_entries(next(mine, None), cuts, part, local, asked) or nothing
+                            sent = nothing if (edges := next(mine, None)) is None else entries(edges)
                     except Any2VecError as error:
                         problem = error  # the others go on: it is raised on all hosts at the end
                 came, _ = exchange(communicator, *sent)
-                if not builder.place(came) or len(local.vertices) > known:
+                if not builder.place(came):
                     problem = problem or changed
         with together(communicator):
             if problem is not None:
@@ -247,26 +236,32 @@ def _fill(
                 raise changed
 
 
-def _next_entries(
-    edges: Edges | None,
+def _changed(part: EdgePart) -> Any2VecError:
+    return Any2VecError(f"{part.title}: changed while it was read; start again")
+
+
+def _entries(
+    edges: Edges,
     cuts: NDArray[np.int64],
     part: EdgePart,
-    local: _Local,
+    known: HostVertices,
+    ends: tuple[NDArray[np.int32], NDArray[np.int32]],
     asked: Reading,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
-    """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host."""
-    if edges is None:
-        return None
-    known = len(local.vertices)
-    local.vertices.add(edges, len(part.strings))
-    if len(local.vertices) > known:
-        return None
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host.
+
+    `ends` are what this host's vertices are as sources and as targets.
+    """
+    many = len(known)
+    known.add(edges, len(part.strings))
+    if len(known) > many:
+        raise _changed(part)
     both = not asked.directed
     entries = np.empty((len(edges.sources) * (1 + both), 2 + part.weighted), np.int32)
     counts = np.zeros(len(cuts) - 1, np.int64)
-    weights = _NO_WEIGHTS if edges.weights is None else edges.weights
-    renumber(edges.sources, local.sources)
-    renumber(edges.targets, local.targets)
+    weights = NO_WEIGHTS if edges.weights is None else edges.weights
+    renumber(edges.sources, ends[0])
+    renumber(edges.targets, ends[1])
     entries_by_host(edges.sources, edges.targets, weights, cuts, both, asked.loops, asked.merge, entries, counts)
     return entries, counts
 
@@ -284,9 +279,10 @@ def _look(csr: CSR, both: NDArray[np.int64], first: int, second: int, communicat
             begin, end = csr.indptr[vertex - first : vertex - first + 2].tolist()
             mine[place] = end - begin
             mine[place + 1] = csr.indices[begin] if end > begin else 0
-    entries, loops, into, *ends, equal, others = allreduce(communicator, mine).tolist()
+    found = allreduce(communicator, mine)
+    entries, loops, into, *ends = found[:7].tolist()
     rows = [[neighbour, -1][: min(length, 2)] for length, neighbour in (ends[:2], ends[2:])]
-    return _Seen(entries, loops, into, rows, (equal, others))
+    return _Seen(entries, loops, into, rows, found[7:])
 
 
 def _more_names(

@@ -5,6 +5,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import astuple
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,17 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, first_other, together
-from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import line_ends, lines_before, split_inputs
 from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import EdgeTable, ReadOptions, only_comments
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.dialect import Beginning, begin_file
-from any2vec.graph.edgelist import LineParser, Parsed, check_alike, comment_bytes, comments_noted, no_edges
+from any2vec.graph.edgelist import (
+    LineParser,
+    Seen,
+    check_alike,
+    comment_bytes,
+    comments_noted,
+    no_edges,
+    parsed_edges,
+)
 from any2vec.graph.graph import GROUP
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
-from any2vec.graph.numbering import to_global
 from any2vec.graph.parse import DIGITS
 from any2vec.graph.sources.arrow import parquet_reader
 from any2vec.io.inputs import InputFile
@@ -35,29 +43,14 @@ _EDGES = 1 << 17  # in a block
 
 
 class EdgePart(ABC):
-    """A host's part of the edges of a source, which can be read several times.
-
-    Attributes
-    ----------
-    title : str
-        Name of the source, for errors.
-    strings : WordTable
-        Vertices that are no numbers, once `blocks` has met them: string k has the code -k - 1.
-    weighted : bool
-        Whether edges have weights.
-    first : bytes
-        The first line of edges of the whole source, if it is a text.
-    columns : tuple of str or None
-        What the ends of edges are called, in a table.
-    typed : bool
-        Whether the names of vertices begin with their kinds.
-    """
+    """A host's part of the edges of a source, which can be read several times."""
 
     def __init__(self, title: str, *, weighted: bool, first: bytes = b"") -> None:
-        self.title, self.weighted, self.first = title, weighted, first
-        self.strings = WordTable()
-        self.columns: tuple[str, str] | None = None
-        self.typed = False
+        self.title, self.weighted = title, weighted
+        self.first = first  # line of edges of the whole source, if it is a text
+        self.strings = WordTable()  # vertices that are no numbers, once `blocks` has met them: k has the code -k - 1
+        self.columns: tuple[str, str] | None = None  # what the ends of edges are called, in a table
+        self.typed = False  # whether the names of vertices begin with their kinds
 
     @abstractmethod
     def blocks(self) -> Generator[Edges, None, None]:
@@ -139,16 +132,6 @@ class _Piece(NamedTuple):
     high: int | None
 
 
-class _Seen(NamedTuple):
-    """What a piece was seen to have: lines before the file's first edge, lines from there on, and comments in these."""
-
-    number: int  # of the file
-    before: int
-    lines: int
-    comments: int
-    comment: int  # line of the first, from 0
-
-
 class TextPart(EdgePart):
     """A host's lines of the files of one list of edges."""
 
@@ -166,7 +149,7 @@ class TextPart(EdgePart):
         most = _TOGETHER // max(communicator.size, options.threads + 2)
         self._size = options.block or min(max(most, _LEAST), _MOST)
         self._begun: dict[int, Beginning] = {}
-        self._seen: list[_Seen] = []
+        self._seen: list[tuple[int, int, Seen]] = []  # of a file, lines before its first edge, and what a piece has
         why = ""
         for number, file in enumerate(files):
             begun = self._begin(number)
@@ -196,43 +179,29 @@ class TextPart(EdgePart):
             check_alike(self._first, (begun.dialect.fields == 3, piece.file.name))
             parser = LineParser(begun.dialect, self._comments, 10**DIGITS)
 
-            def parse(located: tuple[int, LineBlock], parser: LineParser = parser) -> tuple[int, Parsed]:
-                return located[0], parser.parse(located[1])
-
             size = _UNPACKED if piece.file.compression else min(self._size, block_size(piece.file))
-            lines = comments = line = 0
-            with (
-                closing(_lines(piece, begun.start, size)) as own,
-                closing(ordered(parse, own, self._options.threads)) as results,
-            ):
-                for start, parsed in results:
-                    if parsed.error is not None:
-                        raise parsed.error.located(piece.file.name, lines_before(piece.file, start), begun.line)
-                    edges = parsed.edges
-                    if len(parsed.strings):
-                        ids = self.strings.add(parsed.strings)
-                        to_global(edges.sources, ids)
-                        to_global(edges.targets, ids)
-                    if parsed.comments and not comments:
-                        line = lines + parsed.comment
-                    comments += parsed.comments
-                    lines += parsed.lines
-                    del parsed  # its strings, before the next block's are made
-                    yield edges
-            self._seen.append(_Seen(piece.number, begun.lines, lines, comments, line))
+            begins, seen = list[int](), Seen()
+            self._seen.append((piece.number, begun.lines, seen))
+            before = partial(_lines_before, piece.file, begins)
+            with closing(_lines(piece, begun.start, size, begins)) as own:
+                how = self.strings, self._options.threads, seen, before
+                with closing(parsed_edges(piece.file, begun, parser, own, *how)) as results:
+                    for edges, _ in results:
+                        yield edges
 
     def notes(self, communicator: Communicator) -> list[str]:
         """Count the comments after the first edge of each file; collective."""
-        answers = allgather_bytes(communicator, json.dumps(self._seen).encode())
-        seen = [_Seen(*one) for answer in answers for one in json.loads(answer)]  # in the order of the text
+        mine = [(number, begun, *astuple(seen)) for number, begun, seen in self._seen]
+        answers = allgather_bytes(communicator, json.dumps(mine).encode())
+        seen = [one for answer in answers for one in json.loads(answer)]  # in the order of the text
         notes: list[str] = []
-        for number, of_file in groupby(seen, lambda one: one.number):
+        for number, of_file in groupby(seen, lambda one: one[0]):
             done = count = line = 0
-            for one in of_file:
-                if one.comments and not count:
-                    line = one.before + done + one.comment + 1
-                count += one.comments
-                done += one.lines
+            for _, begun, lines, comments, comment in of_file:
+                if comments and not count:
+                    line = begun + done + comment + 1
+                count += comments
+                done += lines
             notes += comments_noted(self._files[number].name, count, line, self._options.comments)
         return notes
 
@@ -262,14 +231,16 @@ def _line_at(file: InputFile, position: int) -> int:
     return min(line_ends(file, [position])[0] + 1, file.size)
 
 
-def _lines(piece: _Piece, start: int, size: int) -> Generator[tuple[int, LineBlock], None, None]:
-    """Yield blocks of a piece's lines from byte `start` of the text on, each with the byte at which it begins."""
+def _lines_before(file: InputFile, begins: list[int]) -> int:
+    return lines_before(file, begins[0])
+
+
+def _lines(piece: _Piece, start: int, size: int, begins: list[int]) -> Generator[LineBlock, None, None]:
+    """Yield blocks of a piece's lines from byte `start` of the text on, and note the byte at which each begins."""
     if not piece.file.compression:
-        at = max(piece.low, start)
-        if piece.high is None or at < piece.high:
-            for block in read_blocks(piece.file, size, at, piece.high):
-                yield at, block
-                at += block.end - block.begin
+        begins.append(max(piece.low, start))
+        if piece.high is None or begins[0] < piece.high:
+            yield from read_blocks(piece.file, size, begins[0], piece.high)
         return
     at = 0
     with closing(read_blocks(piece.file, size)) as blocks:
@@ -280,7 +251,8 @@ def _lines(piece: _Piece, start: int, size: int) -> Generator[tuple[int, LineBlo
                 return
             if block.before >= piece.low and at > start:
                 skipped = max(start - begin, 0)
-                yield begin + skipped, block._replace(begin=block.begin + skipped)
+                begins.append(begin + skipped)
+                yield block._replace(begin=block.begin + skipped)
 
 
 _BUFFER = 1 << 20  # bytes of a column read at a time

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, from_host
 from any2vec.corpus.word_table import PADDING, WordTable, find, key_of
 from any2vec.errors import Any2VecError
-from any2vec.graph.csr import NONE, Edges
+from any2vec.graph.csr import NONE, Edges, Ints, Longs
 from any2vec.graph.graph import Names
 from any2vec.graph.numbering import NameWriter, spelled
 from any2vec.io.memory import zeros
@@ -50,7 +50,7 @@ class HostVertices:
             old, self._slots = self._slots, zeros(2 * len(self._slots), np.int32)
             _move(old, self._slots, _shift(self._slots))
 
-    def share(self, communicator: Communicator, strings: WordTable) -> tuple[NDArray[np.int32], Names]:
+    def share(self, communicator: Communicator, strings: WordTable) -> tuple[Ints, Names]:
         """Return the number of each of this host's vertices among those of all hosts, and the names of all; collective.
 
         Hosts take turns, in the order of the text: each sends the names that none before it has sent.
@@ -77,12 +77,12 @@ class HostVertices:
         return numbers, names.names()
 
 
-def _shift(slots: NDArray[np.int32]) -> np.uint64:
+def _shift(slots: Ints) -> np.uint64:
     """Return how far a hash of 64 bits is shifted for a table."""
     return np.uint64(66 - len(slots).bit_length())
 
 
-def _grown(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+def _grown(array: Ints, size: int) -> Ints:
     """Return an array of at least a size that begins as another."""
     if size <= len(array):
         return array
@@ -92,7 +92,7 @@ def _grown(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 
 
 @njit(nogil=True, cache=True)
-def _slot(number: int, slots: NDArray[np.int32], shift: np.uint64) -> int:
+def _slot(number: int, slots: Ints, shift: np.uint64) -> int:
     """Return where the slot of a number begins, or the empty one where it belongs.
 
     The table has 2 ** (64 - shift) slots. The highest bits of a multiple of the golden ratio: neighbours stay apart.
@@ -105,7 +105,7 @@ def _slot(number: int, slots: NDArray[np.int32], shift: np.uint64) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _move(old: NDArray[np.int32], slots: NDArray[np.int32], shift: np.uint64) -> None:
+def _move(old: Ints, slots: Ints, shift: np.uint64) -> None:
     """Move numbers to an empty table."""
     for i in range(0, old.size, 2):
         if old[i + 1] != 0:
@@ -115,12 +115,12 @@ def _move(old: NDArray[np.int32], slots: NDArray[np.int32], shift: np.uint64) ->
 
 @njit(nogil=True, cache=True)
 def _number(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    slots: NDArray[np.int32],
+    sources: Ints,
+    targets: Ints,
+    slots: Ints,
     shift: np.uint64,
-    by_string: NDArray[np.int32],
-    codes: NDArray[np.int32],
+    by_string: Ints,
+    codes: Ints,
     done: int,
     count: int,
 ) -> tuple[int, int]:
@@ -154,16 +154,16 @@ def _number(
 
 @njit(nogil=True, cache=True)
 def _settle(
-    codes: NDArray[np.int32],
+    codes: Ints,
     arena: NDArray[np.uint8],
-    ends: NDArray[np.int64],
+    ends: Longs,
     word_slots: NDArray[np.uint64],
-    word_starts: NDArray[np.int64],
+    word_starts: Longs,
     word_arena: NDArray[np.uint8],
-    slots: NDArray[np.int32],
+    slots: Ints,
     shift: np.uint64,
-    by_string: NDArray[np.int32],
-    numbers: NDArray[np.int32],
+    by_string: Ints,
+    numbers: Ints,
     first: int,
 ) -> None:
     """Write the numbers, from `first` on, of those of this host's vertices that codes, or an arena's words, name."""

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
-from any2vec.graph.csr import CSR, NONE, TOO_MUCH
+from any2vec.graph.csr import CSR, NONE, Floats, Ints, Longs, merged
 from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
@@ -21,21 +20,21 @@ __all__ = ["RowBuilder", "count_entries", "entries_by_host", "renumber"]
 
 _LONG = 1 << 14  # entries of a row from which NumPy sorts it: never in quadratic time
 _COPIED = 1 << 20  # entries copied at a time
-_LOW, _HIGH, _SIGN = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1 << 31)
+_LOW, _HIGH = np.uint64(0xFFFFFFFF), np.uint64(32)
 _MINUS = np.int32(-(2**31))
 
 
 class RowBuilder:
     """Collects the entries of the rows of vertices `first` on, of which it is known how many each row gets."""
 
-    def __init__(self, first: int, lengths: NDArray[np.int64], *, weighted: bool) -> None:
+    def __init__(self, first: int, lengths: Longs, *, weighted: bool) -> None:
         self._first, self._weighted = first, weighted
         self._indptr = zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=self._indptr[1:])
         self._cursor = self._indptr[:-1].copy()
         self._entries = zeros(int(self._indptr[-1]), np.uint64 if weighted else np.int32)
 
-    def place(self, rows: NDArray[np.int32]) -> bool:
+    def place(self, rows: Ints) -> bool:
         """Place entries: row, column and, if there are weights, the bits of one; return whether there can be such."""
         place = _place_weighted if self._weighted else _place
         return bool(place(rows, self._first, self._cursor, self._entries))
@@ -56,29 +55,25 @@ class RowBuilder:
             _sort_stably(indptr, entries)
         else:
             _sort_rows(indptr, entries, threads)
-        kept, self.both = len(entries), np.zeros(2, np.int64)
-        if merge and self._weighted:
-            kept = _merge_weighted(indptr, entries, self._first, self.both)
-        elif merge:
-            kept = _merge(indptr, entries)
-        if kept < 0:
-            raise Any2VecError(TOO_MUCH)
-        if not self._weighted and kept == len(entries):
-            return CSR(indptr, entries, None)
-        indices = zeros(kept, np.int32)
-        weights = zeros(kept, np.float32) if self._weighted else None
-        for low in range(0, kept, _COPIED):
-            high = min(low + _COPIED, kept)
-            some = entries[low:high]
-            if weights is not None:
-                weights[low:high] = (some & _LOW).astype(np.uint32).view(np.float32)
-                some = some >> _HIGH
-            indices[low:high] = some
-            release(entries, 0, high)
-        return CSR(indptr, indices, weights)
+        csr = _unpacked(indptr, entries) if self._weighted else CSR(indptr, entries, None)
+        self.both = np.zeros(2, np.int64)
+        if merge:
+            csr, self.both = merged(csr, self._first)
+        return csr
 
 
-def _sort_rows(indptr: NDArray[np.int64], entries: NDArray[Any], threads: int) -> None:
+def _unpacked(indptr: Longs, entries: NDArray[np.uint64]) -> CSR:
+    """Take entries apart, giving back their memory."""
+    indices, weights = zeros(len(entries), np.int32), zeros(len(entries), np.float32)
+    for low in range(0, len(entries), _COPIED):
+        some = entries[low : low + _COPIED]
+        weights[low : low + _COPIED] = (some & _LOW).astype(np.uint32).view(np.float32)
+        indices[low : low + _COPIED] = some >> _HIGH
+        release(entries, 0, low + len(some))
+    return CSR(indptr, indices, weights)
+
+
+def _sort_rows(indptr: Longs, entries: NDArray[Any], threads: int) -> None:
     """Sort each row, on threads: ranges of rows with about as many entries each."""
     cuts = np.searchsorted(indptr, np.linspace(0, len(entries), 8 * threads + 1)[1:-1]).tolist()
     ranges = zip([0, *cuts], [*cuts, len(indptr) - 1], strict=True)
@@ -95,7 +90,7 @@ def _sort_rows(indptr: NDArray[np.int64], entries: NDArray[Any], threads: int) -
 
 
 @njit(nogil=True, cache=True)
-def _sort(indptr: NDArray[np.int64], entries: NDArray[Any], low: int, high: int) -> None:
+def _sort(indptr: Longs, entries: NDArray[Any], low: int, high: int) -> None:
     """Sort the rows `low` to ``high - 1`` that are not long."""
     for row in range(low, high):
         begin, end = indptr[row], indptr[row + 1]
@@ -104,7 +99,7 @@ def _sort(indptr: NDArray[np.int64], entries: NDArray[Any], low: int, high: int)
 
 
 @njit(nogil=True, cache=True)
-def _sort_stably(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> None:
+def _sort_stably(indptr: Longs, entries: NDArray[np.uint64]) -> None:
     """Sort each row by column alone."""
     for row in range(indptr.size - 1):
         some = entries[indptr[row] : indptr[row + 1]]
@@ -112,12 +107,7 @@ def _sort_stably(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> None
 
 
 @njit(nogil=True, cache=True)
-def _place(
-    rows: NDArray[np.int32],
-    first: int,
-    cursor: NDArray[np.int64],
-    entries: NDArray[np.int32],
-) -> bool:
+def _place(rows: Ints, first: int, cursor: Longs, entries: Ints) -> bool:
     for i in range(rows.shape[0]):
         row = rows[i, 0] - first
         if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
@@ -128,12 +118,7 @@ def _place(
 
 
 @njit(nogil=True, cache=True)
-def _place_weighted(
-    rows: NDArray[np.int32],
-    first: int,
-    cursor: NDArray[np.int64],
-    entries: NDArray[np.uint64],
-) -> bool:
+def _place_weighted(rows: Ints, first: int, cursor: Longs, entries: NDArray[np.uint64]) -> bool:
     for i in range(rows.shape[0]):
         row = rows[i, 0] - first
         if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
@@ -144,71 +129,7 @@ def _place_weighted(
 
 
 @njit(nogil=True, cache=True)
-def _merge(indptr: NDArray[np.int64], entries: NDArray[np.int32]) -> int:
-    """Keep one of equal entries, in place; return how many are left."""
-    kept = begin = 0
-    for row in range(indptr.size - 1):
-        end = indptr[row + 1]
-        for i in range(begin, end):
-            if i == begin or entries[i] != entries[kept - 1]:
-                entries[kept] = entries[i]
-                kept += 1
-        begin = end
-        indptr[row + 1] = kept
-    return kept
-
-
-@njit(nogil=True, cache=True)
-def _merge_weighted(
-    indptr: NDArray[np.int64], entries: NDArray[np.uint64], first_row: int, both: NDArray[np.int64]
-) -> int:
-    """Add up the weights of entries with one column, in place; return how many are left, -1 if a sum is infinite.
-
-    `both` counts edges that are listed in both directions, with equal weights and with others. The former get the sum
-    of one direction, with a sign (see `settled`).
-    """
-    bits = np.zeros(1, np.uint32)
-    weight = bits.view(np.float32)
-    kept = begin = 0
-    for row in range(indptr.size - 1):
-        i, end = begin, indptr[row + 1]
-        begin = end
-        while i < end:
-            column, total, sign = entries[i] >> _HIGH, 0.0, np.uint64(0)
-            first = middle = i
-            while i < end and entries[i] >> _HIGH == column:
-                middle += (entries[i] & _SIGN) == 0
-                i += 1
-            for j in range(middle, i):
-                entries[j] ^= _SIGN
-            if first < middle < i:
-                equal = 2 * middle == first + i and (entries[first:middle] == entries[middle:i]).all()
-                both[0 if equal else 1] += np.uint64(first_row + row) < column
-                if equal:
-                    first, sign = middle, _SIGN
-                else:
-                    entries[first:i].sort()
-            for j in range(first, i):
-                bits[0] = entries[j] & _LOW
-                total += np.float64(weight[0])
-            weight[0] = np.float32(total)
-            if weight[0] == np.inf:
-                return -1
-            entries[kept] = (column << _HIGH) | np.uint64(bits[0]) | sign
-            kept += 1
-        indptr[row + 1] = kept
-    return kept
-
-
-@njit(nogil=True, cache=True)
-def count_entries(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    lengths: NDArray[np.int64],
-    apart: bool,
-    both: bool,
-    loops: bool,
-) -> None:
+def count_entries(sources: Ints, targets: Ints, lengths: Longs, apart: bool, both: bool, loops: bool) -> None:
     """Count the entries that edges make in the rows of their sources (column 0) and targets (column 0, or 1 if apart).
 
     If sources and targets are vertices `apart`, no edge is a self loop; else one counts once. `both` ends get an entry,
@@ -226,7 +147,7 @@ def count_entries(
 
 
 @njit(nogil=True, cache=True)
-def _host_of(row: int, cuts: NDArray[np.int64]) -> int:
+def _host_of(row: int, cuts: Longs) -> int:
     """Return the host that has a row: the last whose cut is not after it."""
     low, high = 0, cuts.size - 1
     while high - low > 1:
@@ -240,15 +161,15 @@ def _host_of(row: int, cuts: NDArray[np.int64]) -> int:
 
 @njit(nogil=True, cache=True)
 def entries_by_host(
-    sources: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    cuts: NDArray[np.int64],
+    sources: Ints,
+    targets: Ints,
+    weights: Floats,
+    cuts: Longs,
     both: bool,
     loops: bool,
     merge: bool,
-    entries: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Ints,
+    counts: Longs,
 ) -> None:
     """Write the entries of edges, as `RowBuilder` takes them, in the order of the hosts of their rows; count these.
 
@@ -281,7 +202,7 @@ def entries_by_host(
 
 
 @njit(nogil=True, cache=True)
-def renumber(codes: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+def renumber(codes: Ints, numbers: Ints) -> None:
     """Replace vertices by their numbers, in place."""
     for i in range(codes.size):
         if codes[i] != NONE:

@@ -28,43 +28,19 @@ __all__ = ["GRAPHS", "GraphShare", "cut_graph", "even_cuts", "in_parts"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphShare:
-    """A host's share of a graph: the rows of a range of vertices, as `Graph` has them.
+    """A host's share of a graph: the rows of a range of vertices, as `Graph` has them."""
 
-    Attributes
-    ----------
-    cuts : int64 array, shape (H + 1,)
-        Host h has vertices ``cuts[h]`` to ``cuts[h + 1] - 1``.
-    rank : int
-        This host.
-    indptr : int64 array, shape (cuts[rank + 1] - cuts[rank] + 1,)
-        The neighbours of this host's vertex i are ``indices[indptr[i] : indptr[i + 1]]``.
-    indices : int32 array
-        Neighbours, vertices of the whole graph, sorted for each vertex.
-    weights : float32 array or None
-        Weight of each entry of `indices`; None if the graph is unweighted.
-    names : sequence of str, length V
-        Names of all vertices.
-    edges, loops : int
-        Edges of the whole graph, an undirected one counted once, and the self loops among them.
-    directed : bool
-        Whether edges have a direction.
-    kinds : Kinds or None
-        The kind of each vertex of the whole graph; None if they have none.
-    sent : int
-        Bytes that this host sent to others while they read the graph.
-    """
-
-    cuts: NDArray[np.int64]
-    rank: int
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    cuts: NDArray[np.int64]  # host h has vertices cuts[h] to cuts[h + 1] - 1
+    rank: int  # this host
+    indptr: NDArray[np.int64]  # of this host's vertices, counted from 0
+    indices: NDArray[np.int32]  # neighbours, vertices of the whole graph
     weights: NDArray[np.float32] | None
-    names: Sequence[str]
-    edges: int
-    loops: int
+    names: Sequence[str]  # of all vertices
+    edges: int  # of the whole graph, an undirected one counted once
+    loops: int  # self loops among them
     directed: bool = False
-    kinds: Kinds | None = None
-    sent: int = 0
+    kinds: Kinds | None = None  # of all vertices
+    sent: int = 0  # bytes that this host sent to others while they read the graph
 
     def __len__(self) -> int:
         return int(self.cuts[-1])

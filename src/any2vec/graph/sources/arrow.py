@@ -18,17 +18,7 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import open_parquet, release_parquet
 
-__all__ = [
-    "ColumnReader",
-    "ColumnVertices",
-    "from_arrow",
-    "is_plain",
-    "parquet_reader",
-    "plain_table",
-    "read_parquet",
-    "read_parquets",
-    "selected",
-]
+__all__ = ["from_arrow", "is_plain", "parquet_reader", "plain_table", "read_parquet", "read_parquets", "selected"]
 
 _FEW = 1 << 20  # integers up to this, or to some times the rows, are looked up in an array
 _MANY = 2**31 - 2

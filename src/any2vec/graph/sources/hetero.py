@@ -17,9 +17,6 @@ from any2vec.graph.numbering import NO_COLON, kinds_in_turn, kinds_of_names, num
 from any2vec.graph.sources.tables import as_array, from_array, from_table, is_array, is_table
 
 __all__ = [
-    "checked_ends",
-    "checked_size",
-    "checked_tensor_weights",
     "from_data",
     "from_dgl",
     "from_edges_by_kinds",

@@ -15,9 +15,9 @@ from any2vec.graph.sources.arrow import from_arrow, is_plain, plain_table, selec
 from any2vec.graph.sources.matrices import from_dense
 from any2vec.graph.sources.objects import from_pairs
 
-__all__ = ["as_array", "from_array", "from_structured", "from_table", "is_array", "is_lazy", "is_table", "refuse_lazy"]
+__all__ = ["as_array", "from_array", "from_table", "is_array", "is_lazy", "is_table", "refuse_lazy"]
 
-_NAME = "the data frame"
+_FRAME = "the data frame"
 
 
 def is_table(source: Any) -> bool:
@@ -51,8 +51,8 @@ def from_table(source: Any, options: ReadOptions) -> EdgeTable:
     """
     if options.columns is None and _is_adjacency(source):
         source = source[list(source.index)]
-        table = from_dense(source.to_numpy(), options, _NAME)
-        names = [vertex_name(name, f"{_NAME}, column {i:,}", "its name") for i, name in enumerate(source.columns)]
+        table = from_dense(source.to_numpy(), options, _FRAME)
+        names = [vertex_name(name, f"{_FRAME}, column {i:,}", "its name") for i, name in enumerate(source.columns)]
         table.names = names if table.kinds is None else table.names
         return table
     arrow = not hasattr(source, "to_numpy")
@@ -60,13 +60,13 @@ def from_table(source: Any, options: ReadOptions) -> EdgeTable:
     index = getattr(getattr(source, "index", None), "nlevels", 1) > 1
     advice = "frame.reset_index() makes columns of an index" if index else ""
     advice = advice or "choose them, such as frame[['source', 'target']]"
-    chosen = chosen_columns(names, options, _NAME, advice)
+    chosen = chosen_columns(names, options, _FRAME, advice)
     if arrow or (hasattr(source, "to_arrow") and is_installed("pyarrow")):  # the latter is polars'
         table = selected(source if arrow else source.to_arrow(), chosen)
         if is_plain(table, chosen):
-            return from_arrow(table, chosen, _NAME)
+            return from_arrow(table, chosen, _FRAME)
     columns = [_column(source, place, names[place], arrow) for place in chosen.places]
-    return _from_columns(_NAME, [names[place] for place in chosen.places], columns, chosen, options)
+    return _from_columns(_FRAME, [names[place] for place in chosen.places], columns, chosen, options)
 
 
 def _is_adjacency(source: Any) -> bool:
@@ -127,11 +127,11 @@ def _column(source: Any, place: int, name: Any, arrow: bool) -> NDArray[Any]:
         column = source.to_series(place) if hasattr(source, "to_series") else source[name]
     found = np.asarray(column.to_numpy())
     if found.ndim != 1:
-        raise Any2VecError(f"{_NAME}, column {shown(name)}: has the shape {found.shape}; {EXPECTED}")
+        raise Any2VecError(f"{_FRAME}, column {shown(name)}: has the shape {found.shape}; {EXPECTED}")
     return found
 
 
-_NAME_OF_ARRAYS = "the array"
+_ARRAY = "the array"
 _AS_PAIRS = "a list of triples (source, target, weight), a data frame, or a sparse matrix of SciPy"
 
 
@@ -140,7 +140,7 @@ def is_array(source: Any) -> bool:
     return hasattr(source, "__array__") or hasattr(source, "__dlpack__")
 
 
-def as_array(source: Any, name: str = _NAME_OF_ARRAYS) -> NDArray[Any]:
+def as_array(source: Any, name: str = _ARRAY) -> NDArray[Any]:
     """Convert a tensor, or another library's array, to NumPy's."""
     if isinstance(source, np.ndarray):
         return source
@@ -168,35 +168,35 @@ def from_array(source: Any, options: ReadOptions) -> EdgeTable:
     if array.dtype.names:
         return from_structured(array, options)
     if np.ma.is_masked(array):
-        raise Any2VecError(f"{_NAME}: has masked entries; give the edges without them")
+        raise Any2VecError(f"{_ARRAY}: has masked entries; give the edges without them")
     if kind == "O" and array.ndim == 1:  # of tuples, as an index of pandas has them
-        return from_pairs(array.tolist(), options, _NAME_OF_ARRAYS)
+        return from_pairs(array.tolist(), options, _ARRAY)
     if options.bipartite and array.ndim == 2 and 2 not in array.shape and kind in "biuf":
-        return from_dense(array, options, _NAME_OF_ARRAYS)
+        return from_dense(array, options, _ARRAY)
     ends = _rows(array, tensor=array is not source)
     if kind in "OT":
-        return from_pairs(ends.tolist(), options, _NAME_OF_ARRAYS)
+        return from_pairs(ends.tolist(), options, _ARRAY)
     if options.weighted:
         raise Any2VecError(f"an array of edges has no weights; give {_AS_PAIRS}; or `weighted=False`")
     if kind == "f":
-        ends = whole_numbers(ends, lambda i: f"{_NAME}, edge {i // 2:,}").reshape(-1, 2)
+        ends = whole_numbers(ends, lambda i: f"{_ARRAY}, edge {i // 2:,}").reshape(-1, 2)
     if ends.dtype.kind == "i" and (ends < 0).any():
         row = int((ends < 0).any(axis=1).argmax())
-        raise Any2VecError(f"{_NAME}, row {row:,}: {ends[row].tolist()} has a negative vertex")
+        raise Any2VecError(f"{_ARRAY}, row {row:,}: {ends[row].tolist()} has a negative vertex")
     if kind == "U" and not ends.all():
-        raise Any2VecError(f"{_NAME}, row {int((ends == '').any(axis=1).argmax()):,}: a vertex is an empty string")
+        raise Any2VecError(f"{_ARRAY}, row {int((ends == '').any(axis=1).argmax()):,}: a vertex is an empty string")
     values, first, inverse = np.unique(ends.ravel(), return_index=True, return_inverse=True)
     order = np.argsort(first)  # by first occurrence
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     names = [str(value) for value in values[order].tolist()]
-    return EdgeTable(_NAME_OF_ARRAYS, [Edges.of(rank[inverse])], names)
+    return EdgeTable(_ARRAY, [Edges.of(rank[inverse])], names)
 
 
 def _rows(array: NDArray[Any], *, tensor: bool) -> NDArray[Any]:
     """Return an array with an edge in each row; raise if its shape does not say where the ends are."""
     kind, shape = array.dtype.kind, array.shape
-    what = f"{_NAME} has the shape {shape} and the type {array.dtype}"
+    what = f"{_ARRAY} has the shape {shape} and the type {array.dtype}"
     if array.ndim != 2 or kind not in "iufUOT" or 2 not in (shape if kind not in "OT" else (*shape, shape[1] - 1)):
         if array.ndim == 2 and shape[1] == 3 and kind in "iuf":
             raise Any2VecError(f"{what}: is the third column weights? Give an array of shape (E, 2), {_AS_PAIRS}")

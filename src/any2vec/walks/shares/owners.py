@@ -39,23 +39,10 @@ class Buffers:
 
 
 class Owners:
-    """The hosts of a group, each of which has the rows of some vertices.
+    """The hosts of a group, each of which has the rows of some vertices: host h those from ``cuts[h]`` on.
 
-    Parameters
-    ----------
-    communicator : Communicator
-        Connects them.
-    cuts : int64 array, shape (H + 1,)
-        Host h has vertices ``cuts[h]`` to ``cuts[h + 1] - 1``.
-    answer : callable
-        ``answer(questions, answers)`` answers questions about this host's vertices, which are counted from its first;
-        on any thread.
-    words : int
-        Words of an answer.
-    pool : ThreadPoolExecutor, optional
-        Its threads answer.
-    threads : int
-        How many.
+    ``answer(questions, answers)`` answers questions about this host's vertices, which are counted from its first, in so
+    many `words`; on any thread, such as those of a pool.
     """
 
     def __init__(

@@ -9,291 +9,378 @@ is refused. Where edges have no direction, another is that of the candidate, if 
 its neighbour. (KnightKing, Yang et al., SOSP 2019, sends such questions to w.)
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from enum import IntEnum
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import float32, int64, uint32, uint64
-from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
+from any2vec.llvm.intrinsics import prefetch
 from any2vec.samples.draws import mix
-from any2vec.walks.shares.second_answers import (
+from any2vec.walks.second_order import (
     BACK,
     END,
-    ENTRY,
-    FOUND,
     FROM_OTHER,
+    GOLDEN,
+    IDS,
     INNER,
-    LOOK,
-    MARKED_LOOSE,
-    NONE,
-    QUESTION,
+    draw_candidate,
+    looked_factor,
+    takes_common,
+    takes_looked_up,
+    weight_back,
 )
-from any2vec.walks.tables import half_draw, in_out, start_of, unit
+from any2vec.walks.shares.first_order import LIVE, UPCOMING
+from any2vec.walks.tables import (
+    BUCKET,
+    LOOSE,
+    WEIGHTED_BUCKET,
+    bucket_of,
+    chosen,
+    find,
+    half_draw,
+    start_of,
+    unit,
+)
 
-__all__ = ["SecondLanes", "ask_second"]
-
-_GOLDEN = 0x9E3779B97F4A7C15
-# What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; in an exact draw, the next
-# neighbour, and the look; looks in the rows of the candidate and of c, each with the draw after it
-_DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK, _ONWARD, _AGAIN = range(8)
-
-
-class SecondLanes(NamedTuple):
-    """Walks under way, one in each lane; names as in `second_order`.
-
-    Attributes
-    ----------
-    whole : int32 array, shape (lanes, 12)
-        Vertices, numbers and states, by the columns below.
-    bits : uint64 array, shape (lanes, 3)
-        Key and state of the walk's draws, and the bits that judge a candidate.
-    sums : float64 array, shape (lanes, 2)
-        Of an exact draw: where the draw lies, and the sum so far.
-    """
-
-    whole: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    sums: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, lanes: int) -> "SecondLanes":
-        """Return lanes without walks."""
-        return cls(np.zeros((lanes, 12), np.int32), np.zeros((lanes, 3), np.uint64), np.zeros((lanes, 2)))
+__all__ = ["ANSWER", "QUESTION", "SECOND_LANE", "answer_second", "ask_second"]
 
 
-_ROW, _STEP, _C, _W, _DEGREE, _OTHERS, _REFUSED, _WAITS, _X, _CANDIDATE, _AT, _BITS = range(12)
-_KEY, _STATE, _MORE = range(3)
+QUESTION = 5
+"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits.
+
+A sixth is what to look for before the draw, where looks and draws may be one question.
+"""
+
+ANSWER = 3
+"""Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
+
+NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
+LOOK, ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
+MARKED_LOOSE, FOUND = 16, 32  # marks of answers, besides the kind of the candidate
+
+_TOGETHER = 64
+
+
+class Waits(IntEnum):
+    """What a walk waits for, or what came of an answer."""
+
+    IDLE = 0  # the lane needs a walk
+    DRAWN = 1  # a candidate
+    OTHER = 2  # which neighbour of w the candidate is
+    LOOK_W = 3  # whether it is one of w
+    LOOK_C = 4  # whether it is one of c
+    EXACT = 5  # in an exact draw: the next neighbour of c
+    EXACT_LOOK = 6  # and whether it is one of w
+    TAKEN = 7
+    REFUSED = 8
+    ONWARD = 9  # whether w is a neighbour of the candidate, and the draw there, if it is taken
+    AGAIN = 10  # whether the candidate is a neighbour of c, and the draw there, if it is refused
+
+
+SECOND_LANE = np.dtype(
+    [
+        ("key", np.uint64),  # of the walk's draws
+        ("state", np.uint64),
+        ("more", np.uint64),  # the bits that judge a candidate
+        ("wanted", np.float64),  # of an exact draw: where it lies, infinite while factors are added up
+        ("total", np.float64),  # and the sum so far
+        ("row", np.int32),  # of `out`
+        ("step", np.int32),  # where in the row the next vertex goes
+        ("c", np.int32),
+        ("w", np.int32),  # -1: there is none
+        ("degree", np.int32),  # of c
+        ("others", np.int32),  # neighbours of w
+        ("refused", np.int32),  # candidates for this step so far
+        ("waits", np.int32),
+        ("x", np.int32),  # the candidate, or its number among the neighbours of w
+        ("marks", np.int32),  # of the answer that had it
+        ("at", np.int32),  # which neighbour of c an exact draw has come to
+        ("weight", np.float32),  # of the edge to the candidate from w, or in an exact draw from c
+    ]
+)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def ask_second(  # noqa: C901, PLR0912, PLR0915
-    answers: Any,
+def ask_second(
+    answers: Any, places: Any, group: Any, starts: Any, levels: Any, bias: Any, bound: int, restart: int
+) -> None:
+    """Take the answers to the walks under way, ask their next questions, and let others begin where one ends.
+
+    Only node2vec+ has `levels`, of all vertices.
+    """
+    lanes, out, questions = group.lanes, group.out, group.questions
+    both = questions.shape[1] > QUESTION
+    numbers = answers.view(np.float32)
+    i, n, upcoming = 0, group.state[LIVE], group.state[UPCOMING]
+    while i < n:
+        lane, place = lanes[i], places[i]
+        waits = Waits.IDLE
+        if lane.waits != Waits.IDLE:
+            walk = out[lane.row]
+            waits = _hear(lane, answers[place], numbers[place], walk, levels, bias, bound, restart, both)
+            if waits == Waits.REFUSED:
+                waits = _refuse(lane, bound)
+            elif waits == Waits.TAKEN:
+                _step(lane, walk)
+                waits = Waits.DRAWN if lane.step < walk.size else Waits.IDLE
+            if waits == Waits.IDLE:
+                group.lengths[lane.row] = lane.step
+        if waits == Waits.IDLE and upcoming < group.last:
+            lane.c, lane.key = start_of(upcoming, starts)
+            lane.state, lane.w, lane.others, lane.refused = lane.key, -1, 0, 0
+            lane.row, lane.step = upcoming - group.first, 1
+            out[lane.row, 0] = lane.c
+            upcoming += 1
+            waits = Waits.DRAWN
+        if waits == Waits.IDLE:  # the last lane takes its place
+            n -= 1
+            lanes[i], places[i] = lanes[n], places[n]
+            continue
+        lane.waits = waits
+        _ask(lane, questions[i], both)
+        i += 1
+    group.state[LIVE], group.state[UPCOMING] = n, upcoming
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _hear(  # noqa: C901, PLR0911 (a case for each state)
+    lane: Any,
+    words: Any,
     numbers: Any,
-    places: Any,
-    lanes: Any,
-    live: int,
-    upcoming: int,
-    first: int,
-    last: int,
-    keys: Any,
-    vertices: int,
-    left: int,
-    right: int,
-    starts: Any,
-    weighted: bool,
+    walk: Any,
     levels: Any,
-    p: float,
-    q: float,
+    bias: Any,
     bound: int,
     restart: int,
-    out: Any,
-    lengths: Any,
-    questions: Any,
-) -> tuple[int, int]:
-    """Hear answers and ask the next questions; return how many there are, and the next `upcoming`.
-
-    The walks are `first` to ``last - 1``, which are counted over all passes, of which those from `upcoming` on are not
-    begun. They start at vertices that are drawn from `starts`, or if that is empty at each. Only node2vec+ has
-    `levels`, of all vertices. `numbers` is a view of `answers`.
-    """
-    outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
-    length = out.shape[1]
-    back, away = 1.0 / p, 1.0 / q
-    common = 1.0 - away
-    whole, bits, sums = lanes.whole, lanes.bits, lanes.sums
-    i = 0
-    n = live
-    while i < n:
-        step = whole[i, _STEP]
-        c, w, place = int64(whole[i, _C]), int64(whole[i, _W]), int64(places[i])
-        waits = whole[i, _WAITS]
-        x = int64(whole[i, _X])
-        before = c  # of the next step
-        accepted = refused = False
-        asks = -1  # what the lane waits for next
-        if step > 0 and waits >= _ONWARD:
-            found = int64(answers[place, 2]) & FOUND != 0
-            if waits == _ONWARD and found:
-                refused = True
-            elif waits == _ONWARD:
-                whole[i, _REFUSED] = 0
-                out[whole[i, _ROW], step] = x
-                step += 1
-                whole[i, _OTHERS], whole[i, _W], whole[i, _C] = whole[i, _DEGREE], c, x
-                w = c
-                before = c = x
-                waits = _DRAWN
-            elif found:
-                accepted = True
-            elif whole[i, _REFUSED] + 1 >= bound and whole[i, _REFUSED] + 1 >= whole[i, _DEGREE]:
-                refused = True
-            else:
-                whole[i, _REFUSED] += 1
-                waits = _DRAWN
-            if waits == _DRAWN:
-                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                bits[i, _MORE] = mix(bits[i, _STATE])
-        if step > 0 and waits == _DRAWN:
-            marks = int64(answers[place, 2])
-            x = int64(answers[place, 0])
-            whole[i, _DEGREE] = answers[place, 1]
-            whole[i, _CANDIDATE] = marks
-            more = unit(bits[i, _MORE])
-            if marks & END:
-                lengths[whole[i, _ROW]] = step
-                step = 0
-            elif restart > 0 and whole[i, _REFUSED] == 0 and half_draw(mix(bits[i, _KEY]), step - 1) < uint64(restart):
-                x = int64(out[whole[i, _ROW], 0])
-                before = int64(-1)
-                accepted = True
-            elif marks & BACK:
-                x = w
-                accepted = True
-            elif marks & FROM_OTHER:
-                asks = _OTHER
-            else:
-                checked = more * away >= 1.0 if outward else marks & INNER != 0
-                if x == w:
-                    accepted = (outward or not checked) and more * away < back
-                    refused = not accepted
-                elif not checked:
-                    accepted = True
-                elif w >= 0:
-                    asks = _ONWARD if both and outward and step + 1 < length else _LOOK_W
-                else:  # nothing is a neighbour of nothing
-                    accepted = outward
-                    refused = not accepted
-        elif step > 0 and waits == _OTHER:
-            x = int64(answers[place, 0])
-            if extended:
-                whole[i, _AT] = answers[place, 1]  # the weight of the edge, as bits
-            if x == w:
-                refused = True
-            else:
-                asks = _AGAIN if both else _LOOK_C
-        elif step > 0 and waits == _LOOK_W:
-            other = numbers[place, 0]
-            found = other >= float32(0.0)
-            accepted = found != outward
-            if extended:
-                loose = whole[i, _CANDIDATE] & MARKED_LOOSE != 0
-                factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
-                judge = unit(bits[i, _MORE])
-                accepted = judge * (away if outward else common) < (factor if outward else factor - away)
-            refused = not accepted
-        elif step > 0 and waits == _LOOK_C:
-            weight = numbers[place, 0]
-            accepted = weight >= float32(0.0)
-            if accepted and extended:
-                numbers[place, 2] = weight
-                answers[place, 0] = whole[i, _AT]  # as a number again
-                other = numbers[place, 0]
-                factor = in_out(other, levels[2 * x + 1], weight < levels[2 * c + 1], away)
-                judge = unit(bits[i, _MORE]) * numbers[place, 1] * common
-                accepted = judge < weight / levels[2 * c] * (factor - away)
-            elif accepted and weighted:
-                accepted = unit(bits[i, _MORE]) * numbers[place, 1] < weight
-            refused = not accepted
-        elif step > 0 and waits < _ONWARD:  # an exact draw
-            counts = True
-            if waits == _EXACT:
-                x = int64(answers[place, 0])
-                whole[i, _X] = x
-                whole[i, _CANDIDATE] = answers[place, 2]
-                whole[i, _BITS] = answers[place, 1]  # of the weight
-                counts = w in (x, -1)
-                factor = back if x == w else away
-            else:
-                other = numbers[place, 0]
-                found = other >= float32(0.0)
-                factor = 1.0 if found else away
-                if extended:
-                    loose = whole[i, _CANDIDATE] & MARKED_LOOSE != 0
-                    factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
-            if counts:
-                if weighted:
-                    answers[place, 0] = whole[i, _BITS]
-                    factor *= numbers[place, 0]
-                sums[i, 1] += factor
-                if sums[i, 1] > sums[i, 0]:
-                    accepted = True
-                else:
-                    whole[i, _AT] += 1
-                    if whole[i, _AT] < whole[i, _DEGREE]:
-                        asks = _EXACT
-                    elif sums[i, 0] == np.inf:  # once more, up to where the draw lies
-                        sums[i, 0] = unit(mix(bits[i, _STATE])) * sums[i, 1]
-                        sums[i, 1] = 0.0
-                        whole[i, _AT] = 0
-                        asks = _EXACT
-                    else:
-                        accepted = True
-            else:
-                asks = _EXACT_LOOK
-        if refused:
-            whole[i, _REFUSED] += 1
-            if whole[i, _REFUSED] >= bound and whole[i, _REFUSED] >= whole[i, _DEGREE]:
-                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                whole[i, _AT] = 0
-                sums[i, 0], sums[i, 1] = np.inf, 0.0
-                asks = _EXACT
-            else:
-                asks = _DRAWN
-        if accepted:
-            whole[i, _REFUSED] = 0
-            out[whole[i, _ROW], step] = x
-            step += 1
-            whole[i, _OTHERS] = whole[i, _DEGREE] if before >= 0 else 0
-            whole[i, _W] = w = before
-            whole[i, _C] = c = x
-            asks = _DRAWN
-            if step == length:
-                lengths[whole[i, _ROW]] = length
-                step = 0
-        while step == 0 and upcoming < last:
-            c, key = start_of(upcoming, keys, vertices, left, right, starts)
-            bits[i, _KEY] = bits[i, _STATE] = key
-            w = int64(-1)
-            whole[i, _ROW] = upcoming - first
-            whole[i, _C], whole[i, _W], whole[i, _OTHERS], whole[i, _REFUSED] = c, w, 0, 0
-            out[whole[i, _ROW], 0] = c
-            lengths[whole[i, _ROW]] = 1
-            upcoming += 1
-            step = int64(length > 1)
-            asks = _DRAWN
-        if step == 0:  # the last lane takes its place
-            n -= 1
-            if i < n:
-                places[i] = places[n]
-                for k in range(whole.shape[1]):
-                    whole[i, k] = whole[n, k]
-                for k in range(bits.shape[1]):
-                    bits[i, k] = bits[n, k]
-                sums[i, 0], sums[i, 1] = sums[n, 0], sums[n, 1]
-            continue
-        whole[i, _STEP] = step
-        whole[i, _X] = x
-        whole[i, _WAITS] = asks
-        if asks == _DRAWN or asks >= _ONWARD:
-            lottery = mix(bits[i, _STATE] + uint64(_GOLDEN))
-            questions[i, 0], questions[i, 1], questions[i, 2] = c, w, whole[i, _OTHERS]
-            questions[i, 3], questions[i, 4] = lottery >> uint64(32), lottery & uint64(0xFFFFFFFF)
-            if both:
-                questions[i, 5] = uint32(NONE)
-            if asks == _DRAWN:
-                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                bits[i, _MORE] = mix(bits[i, _STATE])
-            elif asks == _AGAIN:
-                questions[i, 5] = x
-            else:
-                questions[i, 0], questions[i, 1], questions[i, 2] = x, c, whole[i, _DEGREE]
-                questions[i, 5] = w
-        elif asks == _OTHER:  # the answer was the number of a neighbour
-            questions[i, 0], questions[i, 1], questions[i, 2] = w, x, uint32(ENTRY)
-        elif asks == _EXACT:
-            questions[i, 0], questions[i, 1], questions[i, 2] = c, whole[i, _AT], uint32(ENTRY)
+    both: bool,
+) -> Waits:
+    """Take an answer, which is `words` or `numbers`; return what the walk waits for next, or what becomes of x."""
+    if lane.waits >= Waits.ONWARD:
+        found = int64(words[2]) & FOUND != 0
+        if lane.waits == Waits.ONWARD:
+            if found:
+                return Waits.REFUSED
+            _step(lane, walk)
+        elif found:
+            return Waits.TAKEN
+        elif lane.refused + 1 >= bound and lane.refused + 1 >= lane.degree:
+            return Waits.REFUSED
         else:
-            questions[i, 0], questions[i, 1], questions[i, 2] = c if asks == _LOOK_C else w, x, uint32(LOOK)
-        i += 1
-    return n, upcoming
+            lane.refused += 1
+        _next_bits(lane)
+        lane.waits = Waits.DRAWN
+    extended, taken = levels.size > 0, False
+    if lane.waits == Waits.DRAWN:
+        return _hear_candidate(lane, words, walk, bias, restart, both)
+    if lane.waits == Waits.OTHER:
+        lane.x, lane.weight = words[0], numbers[1]
+        if lane.x == lane.w:
+            return Waits.REFUSED
+        return Waits.AGAIN if both else Waits.LOOK_C
+    if lane.waits in (Waits.EXACT, Waits.EXACT_LOOK):
+        return _hear_exact(lane, words, numbers, levels, bias)
+    more, there, x = unit(lane.more), numbers[0] >= float32(0.0), int64(lane.x)
+    if lane.waits == Waits.LOOK_W:
+        loose = lane.marks & MARKED_LOOSE != 0
+        taken = takes_looked_up(there, numbers[0], x, loose, more, levels, bias, bias.outward, extended)
+    elif there:
+        taken = takes_common(numbers[0], lane.weight, x, int64(lane.c), more, numbers[1], levels, bias, extended)
+    return Waits.TAKEN if taken else Waits.REFUSED
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _hear_candidate(lane: Any, words: Any, walk: Any, bias: Any, restart: int, both: bool) -> Waits:
+    """Take a candidate; return what becomes of it."""
+    lane.x, lane.degree, lane.marks = words[0], words[1], words[2]
+    more, back = unit(lane.more), lane.x == lane.w
+    if lane.marks & END:
+        return Waits.IDLE
+    if restart > 0 and lane.refused == 0 and half_draw(mix(lane.key), lane.step - 1) < uint64(restart):
+        lane.x, lane.c = walk[0], -1  # nothing is before the next step
+        return Waits.TAKEN
+    if lane.marks & BACK:
+        lane.x = lane.w
+        return Waits.TAKEN
+    if lane.marks & FROM_OTHER:
+        return Waits.OTHER
+    looked_up = more * bias.away >= 1.0 if bias.outward else lane.marks & INNER != 0
+    if looked_up and not back and lane.w >= 0:
+        return Waits.ONWARD if both and bias.outward and lane.step + 1 < walk.size else Waits.LOOK_W
+    taken = bias.outward or not looked_up  # nothing is a neighbour of nothing
+    if back:
+        taken &= more * bias.away < bias.back
+    return Waits.TAKEN if taken else Waits.REFUSED
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _hear_exact(lane: Any, words: Any, numbers: Any, levels: Any, bias: Any) -> Waits:
+    """Take a neighbour of c, or whether it is one of w; return what an exact draw needs next."""
+    if lane.waits == Waits.EXACT:
+        lane.x, lane.marks, lane.weight = words[0], words[2], numbers[1]
+        if lane.w != lane.x and lane.w >= 0:
+            return Waits.EXACT_LOOK
+        factor = bias.back if lane.x == lane.w else bias.away
+    else:
+        there, loose = numbers[0] >= float32(0.0), lane.marks & MARKED_LOOSE != 0
+        factor = looked_factor(there, numbers[0], int64(lane.x), loose, levels, bias, levels.size > 0)
+    lane.total += factor * lane.weight
+    if lane.total > lane.wanted:
+        return Waits.TAKEN
+    lane.at += 1
+    if lane.at == lane.degree:
+        if lane.wanted != np.inf:
+            return Waits.TAKEN
+        lane.wanted, lane.total, lane.at = unit(mix(lane.state)) * lane.total, 0.0, 0  # once more, up to there
+    return Waits.EXACT
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _step(lane: Any, walk: Any) -> None:
+    """Let a walk go to its candidate."""
+    walk[lane.step] = lane.x
+    lane.step += 1
+    lane.others = lane.degree if lane.c >= 0 else 0
+    lane.w, lane.c, lane.refused = lane.c, lane.x, 0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _refuse(lane: Any, bound: int) -> Waits:
+    """Count a refusal; return what the walk waits for next."""
+    lane.refused += 1
+    if lane.refused < bound or lane.refused < lane.degree:
+        return Waits.DRAWN
+    lane.state += uint64(GOLDEN) + uint64(GOLDEN)
+    lane.wanted, lane.total, lane.at = np.inf, 0.0, 0
+    return Waits.EXACT
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _next_bits(lane: Any) -> None:
+    """Draw the bits that judge a candidate."""
+    lane.state += uint64(GOLDEN) + uint64(GOLDEN)
+    lane.more = mix(lane.state)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _ask(lane: Any, question: Any, both: bool) -> None:
+    """Write what a walk asks."""
+    if lane.waits == Waits.DRAWN or lane.waits >= Waits.ONWARD:
+        bits = mix(lane.state + uint64(GOLDEN))
+        question[0], question[1], question[2] = lane.c, lane.w, lane.others
+        question[3], question[4] = bits >> uint64(32), bits & uint64(0xFFFFFFFF)
+        if both:
+            question[5] = uint32(NONE)
+        if lane.waits == Waits.DRAWN:
+            _next_bits(lane)
+        elif lane.waits == Waits.AGAIN:
+            question[5] = lane.x
+        else:
+            question[0], question[1], question[2], question[5] = lane.x, lane.c, lane.degree, lane.w
+    elif lane.waits == Waits.OTHER:
+        question[0], question[1], question[2] = lane.w, lane.x, uint32(ENTRY)
+    elif lane.waits == Waits.EXACT:
+        question[0], question[1], question[2] = lane.c, lane.at, uint32(ENTRY)
+    else:
+        asked = lane.c if lane.waits == Waits.LOOK_C else lane.w
+        question[0], question[1], question[2] = asked, lane.x, uint32(LOOK)
+
+
+@cache
+def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
+    """Return the kernel that answers about this host's vertices."""
+    stride = WEIGHTED_BUCKET if weighted else BUCKET
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def answer(tables: Any, bias: Any, questions: Any, answers: Any) -> None:  # noqa: C901, PLR0912, PLR0915
+        rows, targets, heaviest, table, levels = tables
+        relative, numbers = table.view(np.float32), answers.view(np.float32)
+        extended, both = levels.size > 0, questions.shape[1] > QUESTION
+        bucket = np.empty(_TOGETHER, np.int64)
+        sought = np.empty(_TOGETHER, np.int64)  # bucket of what is to be looked for before a draw
+        entry = np.empty(_TOGETHER, np.int64)
+        fraction = np.empty(_TOGETHER, np.uint64)
+        for start in range(0, questions.shape[0], _TOGETHER):
+            group = min(_TOGETHER, questions.shape[0] - start)
+            for i in range(group):
+                prefetch(rows, int64(questions[start + i, 0]))
+            for i in range(group):  # what is to be looked for
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(ENTRY):
+                    entry[i] = begin + x
+                    if weighted:
+                        prefetch(targets, 2 * entry[i])
+                    else:
+                        prefetch(targets, entry[i])
+                elif kind == uint32(LOOK) or (bias.looking and x != NONE):
+                    bucket[i] = bucket_of(x, c, begin, degree)
+                    prefetch(table, stride * bucket[i])
+                    if weighted:
+                        prefetch(heaviest, c)
+                if both and kind < uint32(ENTRY) and questions[start + i, 5] != uint32(NONE):
+                    sought[i] = bucket_of(int64(questions[start + i, 5]), c, begin, degree)
+                    prefetch(table, stride * sought[i])
+            for i in range(group):  # candidates are placed
+                c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                if kind == uint32(LOOK) or kind == uint32(ENTRY):
+                    continue
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                answers[start + i, 1] = degree
+                seen = 0
+                if both and questions[start + i, 5] != uint32(NONE):
+                    x = int64(questions[start + i, 5])
+                    seen = FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
+                if degree == 0:
+                    answers[start + i, 2] = END
+                    entry[i] = -1
+                    continue
+                way_back = 0.0 if w == NONE else 1.0
+                if bias.looking and w != NONE:
+                    slot = find(table, stride, bucket[i], w, c, begin, degree)
+                    way_back = weight_back(slot, c, relative, levels, weighted, extended)
+                most = float(heaviest[c]) if weighted and not bias.outward else 1.0
+                bits = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
+                drawn, column, part = draw_candidate(bits, degree, int64(kind), most, way_back, bias, bias.outward)
+                answers[start + i, 2] = drawn | seen
+                if drawn in (FROM_OTHER, BACK):
+                    answers[start + i, 0] = column
+                    entry[i] = -1
+                    continue
+                entry[i] = begin + column
+                if weighted:
+                    fraction[i] = part
+                    prefetch(targets, 2 * entry[i])
+                else:
+                    prefetch(targets, entry[i])
+            for i in range(group):  # answers are read
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(LOOK):
+                    slot = find(table, stride, bucket[i], x, c, begin, degree)
+                    numbers[start + i, 0] = float32(-1.0) if slot < 0 else relative[slot] if weighted else float32(1.0)
+                    numbers[start + i, 1] = heaviest[c] if weighted else float32(1.0)
+                    continue
+                e = entry[i]
+                if e < 0:
+                    continue
+                if kind == uint32(ENTRY):
+                    x = int64(targets[2 * e] & uint64(0xFFFFFFFF)) if weighted else int64(targets[e])
+                    answers[start + i, 2] = 0
+                else:
+                    x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
+                if extended:
+                    answers[start + i, 2] |= uint32(MARKED_LOOSE) if x >> LOOSE else uint32(0)
+                    x &= int64(IDS)
+                answers[start + i, 0] = x
+                if kind == uint32(ENTRY):
+                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree) if weighted else 0
+                    numbers[start + i, 1] = relative[slot] if weighted else float32(1.0)
+
+    return answer

@@ -3,10 +3,10 @@
 import mmap
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,177 +18,92 @@ from any2vec.graph.graph import Kinds
 from any2vec.graph.shares.share import GraphShare
 from any2vec.io.memory import disk_errors, memory_errors, zeros
 from any2vec.io.temporary import temporary_folder
-from any2vec.walks.metapaths import Paths, TypedRows, count_between, find_paths, typed_rows
-from any2vec.walks.second_order import REFUSALS
-from any2vec.walks.shares.first_order import FirstLanes, answer_first, ask_first
+from any2vec.walks.metapaths import NO_PATHS, Paths, TypedRows, count_between, find_paths, typed_rows
+from any2vec.walks.second_order import REFUSALS, bias_of
+from any2vec.walks.shares.first_order import FIRST_LANE, LIVE, WalkGroup, answer_first, ask_first
 from any2vec.walks.shares.owners import Answer, Buffers, Owners
-from any2vec.walks.shares.second_answers import ANSWER, QUESTION, answer_second
-from any2vec.walks.shares.second_order import SecondLanes, ask_second
+from any2vec.walks.shares.second_order import ANSWER, QUESTION, SECOND_LANE, answer_second, ask_second
 from any2vec.walks.tables import (
     Entries,
+    Starts,
     any_twice,
     check_weights,
     counted,
-    pass_key,
     row_tables,
-    sides,
     start_shares,
     start_table,
+    starts_of,
 )
-from any2vec.walks.walker import STARTS, check_walks
+from any2vec.walks.walker import STARTS, WalkOptions
 from any2vec.walks.worklist import Walks, check_edges, compact, count_visits
 
-__all__ = ["ShareWalker", "Steps", "first_steps", "second_steps", "walk_shares"]
-
-_NO_PATHS = Paths(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(4)))
-
-
-class Steps(NamedTuple):
-    """What asks and what answers.
-
-    Attributes
-    ----------
-    ask : callable
-        ``ask(answers, places, lanes, live, upcoming, first, last, keys, per_pass, left, right, starts, ..., out,
-        lengths, questions)``, a kernel: hears answers, and asks the next questions.
-    given : tuple
-        What it takes besides, between `starts` and `out`.
-    lanes : type
-        The walks that it steps.
-    words : int
-        Of a question.
-    answer : callable
-        Answers questions about this host's vertices.
-    answer_words : int
-        Of an answer.
-    nbytes : int
-        Bytes of what answers look up.
-    """
-
-    ask: Callable[..., tuple[int, int]]
-    given: tuple[Any, ...]
-    lanes: type[FirstLanes] | type[SecondLanes]
-    words: int
-    answer: Answer
-    answer_words: int
-    nbytes: int
-
-
-def first_steps(entries: Entries, typed: tuple[TypedRows, Paths] | None, restart: np.uint64) -> Steps:
-    """Step walks of the first order, along metapaths if they are `typed`."""
-    weighted, slots, paths = int(entries.weights is not None), 1, _NO_PATHS
-    if typed:
-        (rows, targets, slots, _), paths = typed
-    else:
-        rows, targets, *_ = row_tables(entries, second=False, extended=False, gamma=0.0)
-    reply = answer_first(weighted)
-
-    def answer(questions: NDArray[np.uint32], answers: NDArray[np.uint32]) -> None:
-        reply(rows, targets, slots, questions, answers)
-
-    words = 2 + weighted + int(typed is not None)
-    return Steps(ask_first, (paths, restart), FirstLanes, words, answer, 1, rows.nbytes + targets.nbytes)
-
-
-def second_steps(
-    entries: Entries,
-    p: float,
-    q: float,
-    restart: np.uint64,
-    *,
-    directed: bool,
-    gamma: float | None,
-    gathered: Callable[[NDArray[np.float32]], NDArray[np.float32]],
-) -> Steps:
-    """Step node2vec's walks, or with a `gamma` node2vec+'s; `gathered` joins what each host has of its vertices."""
-    weighted, extended = entries.weights is not None, gamma is not None and entries.weights is not None and q != 1
-    tables = row_tables(entries, second=True, extended=extended, gamma=gamma or 0.0)
-    rows, targets, heaviest, table, own = tables
-    levels = gathered(own[:-2]) if extended else own
-    looked_up = rows, targets, heaviest, table, table.view(np.float32), own
-    reply = answer_second(int(weighted))
-
-    def answer(questions: NDArray[np.uint32], answers: NDArray[np.uint32]) -> None:
-        reply(*looked_up, directed, p, q, questions, answers, answers.view(np.float32))
-
-    def ask(answers: NDArray[np.uint32], *rest: Any) -> tuple[int, int]:
-        return ask_second(answers, answers.view(np.float32), *rest)
-
-    nbytes = sum(array.nbytes for array in tables) + levels.nbytes
-    both = not extended and (not weighted if q > 1 else q < 1 and not directed)  # looks and draws in one question
-    given = weighted, levels, p, q, REFUSALS, restart
-    return Steps(ask, given, SecondLanes, QUESTION + int(both), answer, ANSWER, nbytes)
-
+__all__ = ["ShareWalker", "walk_shares"]
 
 _LANES = 1 << 16  # walks under way on a host: more take fewer messages, and more of the caches
 _CREWS = 2  # of walks, one of which is stepped while messages of the other are under way
 _FEW = 64  # walks of a thread, at least
 
 
-class _Group(NamedTuple):
-    """The walks `first` to ``last - 1``, which one thread steps; some of them are under way."""
+class _Steps(NamedTuple):
+    """What asks, with a lane for each walk, and what answers; words are those of a question and an answer."""
 
-    lanes: FirstLanes | SecondLanes
-    first: int
-    last: int
-    out: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-    questions: NDArray[np.uint32]
-    state: list[int]  # how many are under way, and the next one
+    ask: Callable[[NDArray[np.uint32], NDArray[np.int32], WalkGroup, Starts], None]
+    lane: "np.dtype[Any]"
+    words: int
+    answer: Answer
+    answer_words: int
+    nbytes: int  # of what answers look up
+
+
+def _first_steps(entries: Entries, typed: tuple[TypedRows, Paths] | None, restarts: np.uint64) -> _Steps:
+    """Step walks of the first order, along metapaths if they are `typed`."""
+    weighted, paths = int(entries.weights is not None), NO_PATHS
+    if typed:
+        (rows, targets, _), paths = typed
+    else:
+        rows, targets, *_ = row_tables(entries, second=False, extended=False, gamma=0.0)
+    reply = partial(answer_first(weighted), rows, targets, paths.slots)
+    words = 2 + weighted + int(typed is not None)
+    ask = partial(_with, ask_first, (paths, restarts))
+    return _Steps(ask, FIRST_LANE, words, reply, 1, rows.nbytes + targets.nbytes)
+
+
+def _second_steps(
+    entries: Entries,
+    options: WalkOptions,
+    *,
+    directed: bool,
+    gathered: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+) -> _Steps:
+    """Step node2vec's walks, or node2vec+'s; `gathered` joins what each host has of its vertices."""
+    weighted, extended = entries.weights is not None, options.extends(entries)
+    tables = row_tables(entries, second=True, extended=extended, gamma=options.gamma)
+    levels = gathered(tables.levels[:-2]) if extended else tables.levels
+    bias = bias_of(options.p, options.q, weighted=weighted, directed=directed)
+    nbytes = sum(array.nbytes for array in tables) + levels.nbytes
+    # looks and draws in one question
+    both = not extended and (not weighted if options.q > 1 else bias.outward and not directed)
+    ask = partial(_with, ask_second, (levels, bias, REFUSALS, options.restarts))
+    reply = partial(answer_second(int(weighted)), tables, bias)
+    return _Steps(ask, SECOND_LANE, QUESTION + int(both), reply, ANSWER, nbytes)
+
+
+def _with(ask: Callable[..., None], given: tuple[Any, ...], *heard: Any) -> None:
+    ask(*heard, *given)
 
 
 class ShareWalker:
-    """Random walks on a graph in shares, by all hosts together.
+    """Random walks on a graph in shares, by all hosts together, with the bits of `Walker`'s on the whole graph.
 
-    The host that asks for a walk steps it, and each step is drawn where its vertex is. Walks have the bits of
-    `Walker`'s on the whole graph.
-
-    Parameters
-    ----------
-    share : GraphShare
-        This host's share.
-    communicator : Communicator
-        Connects the hosts that have the others.
-    length, p, q, restart, extend, gamma, starts, metapaths, seed
-        As of `Walker`.
-    threads : int
-        Threads of this host; 1 if it is simulated.
-
-    Attributes
-    ----------
-    per_pass : int
-        Walks in a pass, as of `Walker`.
-    owners : Owners
-        The hosts that have the vertices.
-    nbytes : int
-        Bytes of the tables that this host looks up, in place of its share.
-
-    Raises
-    ------
-    SharedError
-        On all hosts, whatever `Walker` raises.
+    The host that asks for a walk steps it, and each step is drawn where its vertex is: `owners` are the hosts that have
+    the vertices. Arguments are this host's share, what connects it with the hosts that have the others, this host's
+    threads (1 if it is simulated), and options of `WalkOptions`. Whatever `Walker` raises is raised on all hosts.
+    `nbytes` are those of the tables that this host looks up, in place of its share.
     """
 
-    def __init__(
-        self,
-        share: GraphShare,
-        communicator: Communicator,
-        *,
-        length: int = 40,
-        p: float = 1.0,
-        q: float = 1.0,
-        restart: float = 0.0,
-        extend: bool = False,
-        gamma: float = 0.0,
-        starts: str = STARTS[0],
-        metapaths: Sequence[str | Sequence[str]] = (),
-        seed: int = 1,
-        threads: int = 1,
-    ) -> None:
-        check_walks(1, length, p, q, restart, extend, gamma, starts, metapaths)
-        self.length, self.seed, self.per_pass = length, seed, len(share)
-        self.communicator, self._threads = communicator, threads
-        self.how = length, p, q, restart, extend, gamma, starts, list(metapaths), seed
+    def __init__(self, share: GraphShare, communicator: Communicator, *, threads: int = 1, **how: Any) -> None:
+        self.options = options = WalkOptions(**how)
+        self.length, self.communicator, self._threads = options.length, communicator, threads
         self.names, self.kinds, self.vertices = share.names, share.kinds, len(share)
         low = int(share.cuts[share.rank])
         entries = Entries(share.indptr, share.indices, share.weights)
@@ -196,36 +111,35 @@ class ShareWalker:
         with together(communicator):
             check_edges(int(total[0]), share.loops)
             check_weights(share.weights)
-        self.paths = find_paths(metapaths, share.kinds, partial(self._between, entries, low)) if metapaths else []
-        self._starts, restarts = np.zeros(0, np.uint64), np.uint64(round(restart * 2**32))
-        if starts != STARTS[0]:
+        between = partial(self._between, entries, low)
+        self.paths = find_paths(options.metapaths, share.kinds, between) if options.metapaths else []
+        self.per_pass, self._starts = len(share), np.zeros(0, np.uint64)
+        if options.starts != STARTS[0]:
             vertices, shares = start_shares(entries)
             self._starts = start_table(self._gathered(low + vertices), self._gathered(shares))
-        if (p != 1 or q != 1) and length > 1:
+        if options.second:
             twice = np.array([any_twice(share.indptr, share.indices)])
             if communicator.allgather(twice).any():
                 entries = counted(entries)
-            usual = gamma if extend else None
-            biased = float(p), float(q), restarts
-            steps = second_steps(entries, *biased, directed=share.directed, gamma=usual, gathered=self._gathered)
+            steps = _second_steps(entries, options, directed=share.directed, gathered=self._gathered)
         else:
             typed = typed_rows(entries, share.kinds, self.paths, low) if self.paths and share.kinds else None
             self.per_pass = len(typed[1].starts) if typed else len(share)
-            steps = first_steps(entries, typed, restarts)
-        self._steps, self._sides, self.nbytes = steps, sides(self.per_pass), steps.nbytes
+            steps = _first_steps(entries, typed, options.restarts)
+        self._steps, self.nbytes = steps, steps.nbytes
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="any2vec-walks") if threads > 1 else None
-        answering = steps.answer, steps.answer_words, self._pool, threads
-        self.owners = Owners(communicator, share.cuts, *answering)
+        self.owners = Owners(communicator, share.cuts, steps.answer, steps.answer_words, self._pool, threads)
 
     def walk(self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Write walks `first` to ``last - 1``, counted over all passes, as `Walker.walk` writes those of a pass.
 
         All hosts call this together; a host may ask for no walks.
         """
-        keys = np.array([pass_key(self.seed, one) for one in range(-(-last // self.per_pass))], np.uint64)
-        cuts = [first + (last - first) * i // _CREWS for i in range(_CREWS + 1)]
+        passes = range(-(-last // self.per_pass))
+        starts = starts_of(self.options.seed, passes, self.per_pass, self._starts)
         crews = [
-            self._crew(low, high, out[low - first :], lengths[low - first :], keys) for low, high in pairwise(cuts)
+            self._crew(low, high, out[low - first : high - first], lengths[low - first : high - first], starts)
+            for low, high in _parts(first, last, _CREWS)
         ]
         under_way = deque((crew, next(crew)) for crew in crews)
         while under_way:
@@ -240,40 +154,27 @@ class ShareWalker:
             self._pool.shutdown()
 
     def _crew(
-        self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32], keys: NDArray[np.uint64]
+        self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32], starts: Starts
     ) -> Generator[Request, None, None]:
         """Step some walks, while those of other crews are under way."""
-        parts = max(1, min(self._threads, (last - first) // _FEW))
-        cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
-        groups = [self._group(low, high, out[low - first :], lengths[low - first :]) for low, high in pairwise(cuts)]
+        groups = []
+        for low, high in _parts(first, last, max(1, min(self._threads, (last - first) // _FEW))):
+            many = max(1, min(_LANES // (_CREWS * self._threads), high - low))
+            lanes, state = np.zeros(many, self._steps.lane), np.array([many, low])
+            questions = np.zeros((many, self._steps.words), np.uint32)
+            groups.append(WalkGroup(lanes, state, low, high, out[low - first :], lengths[low - first :], questions))
         answers, buffers = np.zeros((1, self._steps.answer_words), np.uint32), Buffers()
-        places = np.zeros(sum(group.state[0] for group in groups), np.int32)
+        places = np.zeros(sum(len(group.lanes) for group in groups), np.int32)
+        run = map if self._pool is None or len(groups) == 1 else self._pool.map
         while True:
-            ends = np.cumsum([0, *(group.state[0] for group in groups)]).tolist()
-            heard = [(group, keys, answers, places[a:b]) for group, (a, b) in zip(groups, pairwise(ends), strict=True)]
-            self._on_threads(heard)
-            asked = [group.questions[: group.state[0]] for group in groups]
+            ends = np.cumsum([group.state[LIVE] for group in groups])[:-1]
+            heard = np.split(places, ends)
+            list(run(self._steps.ask, repeat(answers), heard, groups, repeat(starts)))
+            asked = [group.questions[: group.state[LIVE]] for group in groups]
             reply = yield from self.owners.ask(asked[0] if len(asked) == 1 else np.concatenate(asked), buffers)
             if reply is None:
                 return
             answers, places = reply
-
-    def _group(self, low: int, high: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> _Group:
-        lanes = max(1, min(_LANES // (_CREWS * self._threads), high - low))
-        questions = np.zeros((lanes, self._steps.words), np.uint32)
-        return _Group(self._steps.lanes.empty(lanes), low, high, out, lengths, questions, [lanes, low])
-
-    def _step(
-        self, group: _Group, keys: NDArray[np.uint64], answers: NDArray[np.uint32], places: NDArray[np.int32]
-    ) -> None:
-        """Let walks hear answers, and ask what they need next."""
-        which = *group.state, group.first, group.last, keys, self.per_pass, *self._sides
-        into = group.out, group.lengths, group.questions
-        group.state[:] = self._steps.ask(answers, places, group.lanes, *which, self._starts, *self._steps.given, *into)
-
-    def _on_threads(self, heard: list[tuple[Any, ...]]) -> None:
-        run = map if self._pool is None or len(heard) == 1 else self._pool.map
-        list(run(lambda one: self._step(*one), heard))
 
     def _between(self, entries: Entries, low: int, kinds: Kinds) -> NDArray[np.int64]:
         return allreduce(self.communicator, count_between(entries.indptr, entries.indices, kinds, low))
@@ -286,6 +187,11 @@ class ShareWalker:
         joined = np.empty(int(counts.sum()), own.dtype)
         self.communicator.ialltoallv(np.ascontiguousarray(own), many, joined, counts, starts).wait()
         return joined
+
+
+def _parts(first: int, last: int, parts: int) -> Iterator[tuple[int, int]]:
+    """Cut a range evenly."""
+    return pairwise(first + (last - first) * i // parts for i in range(parts + 1))
 
 
 _ENTRIES = 1 << 24  # vertices walked to at a time
