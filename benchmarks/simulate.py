@@ -15,7 +15,8 @@ from typing import Annotated
 import typer
 from tables import out
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+TESTS = Path(__file__).parent.parent / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "naive")]
 
 EVERY = 100  # seeds between two lines of progress
 

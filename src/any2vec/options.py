@@ -65,32 +65,10 @@ def option(
 ) -> Any:
     """Declare an option as a dataclass field.
 
-    Parameters
-    ----------
-    default : any
-        Its default.
-    help : str
-        What it is, for documentation and the command line.
-    low, high, above, below : float, optional
-        Bounds of a number, included and excluded.
-    choices : sequence of str
-        What a text may be.
-    usual : str
-        A usual value, for error messages.
-    unset : str
-        What None stands for; if empty, None is no value.
-    panel : str
-        Where the command line's help lists it; if empty, it is no option there.
-    flag : str
-        Its name on the command line, if not that of the field.
-    only : str
-        The operators that read it (`Operator.reads`), in words, if not all do.
-    path : str
-        What it names, "file" or "folder", if it is a path.
-    compared : bool
-        Whether it counts when estimators are compared, and is shown.
-    hashed : bool
-        Whether its values can be hashed.
+    Bounds of a number are included (`low`, `high`) or excluded; a text is one of `choices`; `path` says "file" or
+    "folder". `usual` is a usual value, for errors; `unset` what None stands for, if it is a value; `only` the operators
+    that read it (`Operator.reads`), if not all do. The command line lists it in a `panel`, if that is not empty, by its
+    `flag`, if that is not its name. Estimators are `compared` by it, and show it; a hash of them needs it `hashed`.
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}

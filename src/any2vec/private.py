@@ -1,11 +1,12 @@
-"""Files and folders of this user alone: caches and checkpoints, which others must neither read nor write."""
+"""Files and folders of this user alone: caches and checkpoints, which others must neither read nor write; locks."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["distrust", "distrust_way_to", "make_private", "private"]
+__all__ = ["distrust", "distrust_way_to", "lock", "make_private", "private", "unlock"]
 
 
 def make_private(folder: Path) -> None:
@@ -18,6 +19,27 @@ def make_private(folder: Path) -> None:
 def private(path: str, flags: int) -> int:
     """Open a file, for `open(..., opener=private)`: mode 0600 if it is new, and never through a symbolic link."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock a file until its descriptor is closed; False if another process has it, an OSError if there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except ImportError:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    """Unlock a file at once, though a forked process may have it open."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def distrust(folder: Path) -> str:

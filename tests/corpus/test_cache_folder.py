@@ -20,7 +20,7 @@ from any2vec.cli import app
 from any2vec.cluster.communicator import LostHostError
 from any2vec.cluster.local import simulate
 from any2vec.corpus import cache_entry, read_corpus
-from any2vec.corpus.cache import size_of
+from any2vec.corpus.cache import size_of, trim
 from any2vec.corpus.cache_entry import FILES
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io.temporary import sweep_folders, temporary_folder
@@ -268,11 +268,11 @@ def test_what_is_no_cache(text, cache):
 DIES = """
 import os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[2]
-from any2vec.corpus import encode, read_corpus
+from any2vec.corpus import read_corpus, scan
 from any2vec.corpus.phrases.phrased_text import keep_text
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
-encode.remap = die
+scan.remap = die
 kept = keep_text(sys.argv[1], None, 1)
 read_corpus(sys.argv[1], min_count=1, cache="auto" if sys.argv[3] == "cache" else None)
 """
@@ -331,7 +331,7 @@ def test_only_entries_are_removed(text, cache, monkeypatch):
         (cache / name / "words.txt").write_text("mine")
     folder = next(path for path in cache.iterdir() if (path / "meta.json").exists())
     (folder / "mine").write_text("mine")
-    assert len(cache.trim(cache, -1)) == 0
+    assert len(trim(cache, -1)) == 0
     assert [path.name for path in folder.iterdir()] == ["mine"]
     assert all((cache / name / "words.txt").exists() for name in names)
 

@@ -124,14 +124,14 @@ def test_threads_that_read_the_same_text(text):
 def test_where_the_cache_is(monkeypatch, tmp_path, cache):
     assert default_cache() == cache
     monkeypatch.delenv("ANY2VEC_CACHE")
-    monkeypatch.setattr(cache.sys, "platform", "linux")
+    monkeypatch.setattr(caching.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache() == tmp_path / "any2vec"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert default_cache() == Path.home() / ".cache" / "any2vec"
-    monkeypatch.setattr(cache.sys, "platform", "darwin")
+    monkeypatch.setattr(caching.sys, "platform", "darwin")
     assert default_cache() == Path.home() / "Library" / "Caches" / "any2vec"
-    monkeypatch.setattr(cache.sys, "platform", "win32")
+    monkeypatch.setattr(caching.sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     assert default_cache() == tmp_path / "any2vec" / "Cache"
 

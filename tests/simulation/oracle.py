@@ -361,9 +361,8 @@ class Check:
                 path.name for path in folder.iterdir() if folder == place.temporary or path.suffix in (".part", ".lock")
             }
             assert not left, f"left in {folder.name}: {left}"
-        if saved and place.kept.exists():  # else the next run removes what is listed as unfinished
-            left = {path.name for path in place.kept.iterdir() if path.suffix in (".part", ".note")}
-            assert not left, f"left in {place.kept.name}: {left}"
+        if saved and place.kept.exists():  # else the next run removes what is incomplete
+            assert not (place.kept / "incomplete").exists(), "an incomplete checkpoint is left"
 
 
 def estimator(case: Case, options: dict):

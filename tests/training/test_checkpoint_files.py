@@ -17,8 +17,8 @@ from simulated import Said
 from test_checkpoint import fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.training.checkpoints import checkpoint, checkpoint_files, own_shards
-from any2vec.training.checkpoints.checkpoint_files import UNFINISHED, CheckpointFiles, FolderLock
+from any2vec.training.checkpoints import checkpoint, checkpoint_files
+from any2vec.training.checkpoints.checkpoint_files import INCOMPLETE, CheckpointFiles, FolderLock
 from any2vec.training.checkpoints.manifest import own_digest, read_manifest
 
 STRANGERS = [
@@ -38,7 +38,9 @@ STRANGERS = [
     "123456.note",
     ".hidden",
     "unfinished",
-    "unfinished.part",
+    "incomplete",
+    "incomplete/thesis.tex",
+    "incomplete/000001.0.note/thesis.tex",
     "lock",
     "lock.part",
     "sub/thesis.tex",
@@ -85,7 +87,7 @@ def once(folder=None, **more):
 @pytest.mark.parametrize("content", ["precious\n", ""])
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_folder_of_the_users_is_refused(tmp_path, name, content):
-    if (name, content) in {("lock", ""), (UNFINISHED, ""), (f"{UNFINISHED}.part", "")}:
+    if (name, content) == ("lock", ""):
         pytest.skip("as if it were ours: nothing is in it")
     folder = tmp_path / "d"
     plant(folder, name, content)
@@ -108,7 +110,7 @@ def test_files_of_the_users_beside_ours_stay(tmp_path, whole):
     of_run = names(folder) - {"lock"}
     shard, manifest = max(folder.glob("*.safetensors")), max(folder.glob("*.json"))
     for name in STRANGERS:
-        if name not in {"lock", UNFINISHED, f"{UNFINISHED}.part"} and not (folder / name.split("/")[0]).exists():
+        if name != "lock" and not name.startswith(INCOMPLETE) and not (folder / name.split("/")[0]).exists():
             plant(folder, name)
     (folder / "backup.safetensors").hardlink_to(shard)
     shutil.copy(shard, folder / "000099.0-30.safetensors")
@@ -126,7 +128,7 @@ def test_files_of_the_users_beside_ours_stay(tmp_path, whole):
     assert same(once(folder, resume=folder), whole)
 
 
-@pytest.mark.parametrize("name", [UNFINISHED, f"{UNFINISHED}.part", "lock"])
+@pytest.mark.parametrize("name", [INCOMPLETE, "lock"])
 @pytest.mark.parametrize("kind", ["text", "symlink", "dangling", "fifo", "folder", "hardlink"])
 def test_what_has_the_name_of_a_file_of_ours_is_refused(tmp_path, name, kind):
     folder = tmp_path / "d"
@@ -139,7 +141,7 @@ def test_what_has_the_name_of_a_file_of_ours_is_refused(tmp_path, name, kind):
         "symlink": lambda: path.symlink_to("../victim.txt"),
         "dangling": lambda: path.symlink_to("../new.txt"),
         "fifo": lambda: os.mkfifo(path),
-        "folder": path.mkdir,
+        "folder": lambda: plant(path, "thesis.tex"),
         "hardlink": lambda: path.hardlink_to(victim),
     }[kind]()
     before = contents(tmp_path)
@@ -150,22 +152,23 @@ def test_what_has_the_name_of_a_file_of_ours_is_refused(tmp_path, name, kind):
 
 
 @pytest.mark.parametrize(
-    "name", ["000001.0.note.part", "000001.json.part", "unfinished.part", "000001.0-30.safetensors"]
+    "name", ["000001.0-30.safetensors", "000001.json", "incomplete/000001.0.note.part", "incomplete/000001.json.part"]
 )
 def test_links_made_while_a_run_goes_on_are_not_followed(tmp_path, monkeypatch, name):
     folder, victim = tmp_path / "d", plant(tmp_path, "victim.txt")
-    write_shard = checkpoint.Checkpoints._announce
+    begin = checkpoint.Checkpoints._begin
 
-    def announced(checkpoints):
+    def begun(checkpoints):
+        found = begin(checkpoints)
         if not (folder / name).is_symlink():
             (folder / name).symlink_to(victim)
-        return write_shard(checkpoints)
+        return found
 
-    monkeypatch.setattr(checkpoint.Checkpoints, "_announce", announced)
+    monkeypatch.setattr(checkpoint.Checkpoints, "_begin", begun)
     display = Said()
     once(folder, verbose=display)
     assert victim.read_text() == "precious\n"
-    assert (folder / name).is_symlink()
+    assert (folder / name).is_symlink() == ("/" not in name)
     assert sum("a checkpoint could not be written" in line for line in display.lines) >= 1
 
 
@@ -189,7 +192,7 @@ def test_a_file_system_without_locks_is_said_even_if_quiet(tmp_path, monkeypatch
     def refuse(*_, **__):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(checkpoint_files, "lock_descriptor", refuse)
+    monkeypatch.setattr(checkpoint_files, "lock", refuse)
     once(tmp_path)
     said = "\n".join(warnings_of(caplog))
     assert said.count(f"the file system has no locks ({os.strerror(code)}): make sure that no other run") == 1
@@ -211,7 +214,7 @@ def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, caplog
     def full(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(own_shards, "header_of", full)
+    monkeypatch.setattr(checkpoint, "header_of", full)
     model = fit(tmp_path, hosts=hosts, rounds=1)
     said = warnings_of(caplog)
     assert not model.report_.kept
@@ -399,7 +402,7 @@ def run_in_fork(program):
 
 def dying(folder, number, train):
     """Train, but die before operation `number` on files in a folder; also between two writes, and before an fsync."""
-    count, fsync, crc32 = [0], os.fsync, own_shards.zlib.crc32
+    count, fsync, crc32 = [0], os.fsync, checkpoint.zlib.crc32
 
     def step():
         count[0] += 1
@@ -416,7 +419,7 @@ def dying(folder, number, train):
 
     sys.addaudithook(watch)
     os.fsync = lambda descriptor: (step(), fsync(descriptor))
-    own_shards.zlib.crc32 = lambda *given: (step(), crc32(*given))[1]
+    checkpoint.zlib.crc32 = lambda *given: (step(), crc32(*given))[1]
     train()
     return 0
 
@@ -477,28 +480,38 @@ def test_two_runs_of_one_process(tmp_path):
     assert (tmp_path / "lock").stat().st_size == 0
 
 
-@pytest.mark.parametrize(("of", "name"), [(Path, "lstat"), (Path, "unlink"), (os, "open")])
-def test_what_cannot_be_looked_at_for_a_while_is_removed_later(tmp_path, monkeypatch, of, name):
-    real = getattr(of, name)
+@pytest.mark.parametrize("name", ["lstat", "unlink", "rename"])
+def test_what_cannot_be_removed_for_a_while_is_removed_later(tmp_path, monkeypatch, kept, name):
+    real, manifest = getattr(Path, name), read_manifest(max(kept.glob("*.json")))[0]
 
     def refusing(path, *given, **more):
-        if str(path).endswith(".safetensors"):
+        if "000001" in path.name:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return real(path, *given, **more)
 
     files = CheckpointFiles(tmp_path, None)
     for version in (1, 2, 3, 4):
-        shard = f"{version:06d}.0-9.safetensors"
-        files.announce([shard])
-        (tmp_path / shard).write_bytes(b"")
-        (tmp_path / f"{version:06d}.json").write_text("{}")
+        shard = manifest["shards"][0] | {"file": f"{version:06d}.0-30.safetensors"}
+        files.begin()
+        (tmp_path / INCOMPLETE / shard["file"]).write_bytes(b"")
         with monkeypatch.context() as patched:
             if version in (2, 3):
-                patched.setattr(of, name, refusing)
-            files.complete([shard], {version}, None, [])
-        assert (tmp_path / "000001.0-9.safetensors").exists() == (version < 4)
+                patched.setattr(Path, name, refusing)
+            files.complete(manifest | {"shards": [shard]}, {version})
+        assert (tmp_path / "000001.0-30.safetensors").exists() == (version < 4)
     files.close()
-    assert {path.name for path in tmp_path.iterdir()} == {"000004.json", "000004.0-9.safetensors"}
+    assert names(tmp_path) == {"000004.json", "000004.0-30.safetensors"}
+
+
+def test_what_an_earlier_version_left_unfinished_goes(tmp_path, whole):
+    left = {"files": ["000001.0-30.safetensors", "000002.0.note", "../thesis.tex"]}
+    (tmp_path / "d").mkdir()
+    plant(tmp_path / "d", "unfinished", json.dumps(left | {"sha256": own_digest(left)}))
+    plant(tmp_path / "d", "000001.0-30.safetensors")
+    victim = plant(tmp_path, "thesis.tex")
+    assert same(once(tmp_path / "d"), whole)
+    assert victim.exists()
+    left_by_a_run(tmp_path / "d")
 
 
 def test_an_interrupt_while_a_folder_is_opened_leaves_no_lock(tmp_path, monkeypatch):

@@ -115,15 +115,7 @@ class Request(Protocol):
 
 
 class Communicator(Protocol):
-    """A host's handle to its group, like an MPI communicator.
-
-    Attributes
-    ----------
-    rank : int
-        This host's number, from 0.
-    size : int
-        H, the number of hosts.
-    """
+    """A host's handle to its group, like an MPI communicator."""
 
     @property
     def rank(self) -> int:
@@ -137,18 +129,7 @@ class Communicator(Protocol):
         """Wait until all hosts have called this."""
 
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Gather the arrays of all hosts on every host.
-
-        Parameters
-        ----------
-        values : array
-            Of the same shape and dtype on all hosts.
-
-        Returns
-        -------
-        array, shape (H, ...)
-            In host order; a new array.
-        """
+        """Gather the arrays of all hosts, of one shape and dtype, on every host: a new array, in host order."""
 
     def ialltoallv(
         self,
@@ -278,13 +259,7 @@ def shared_errors(communicator: Communicator) -> Iterator[None]:
 
 
 class Counted:
-    """A communicator, by another one.
-
-    Attributes
-    ----------
-    sent : int
-        Bytes that this host has sent to others by it.
-    """
+    """A communicator, by another one; `sent` are the bytes that this host has sent to others by it."""
 
     def __init__(self, communicator: Communicator) -> None:
         self._communicator = communicator

@@ -14,22 +14,14 @@ __all__ = ["ENGINES", "Engine", "abort", "connect", "detected"]
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to connect processes.
-
-    Attributes
-    ----------
-    detect : function
-        Returns whether this engine's launcher started this process, as one of several hosts.
-    connect : function
-        Returns the communicator of all hosts, the same one each time.
-    abort : function
-        Ends all hosts at once with status 1, for errors that the other hosts do not know of; does nothing before
-        `connect`. By default it does nothing at all: the others notice that this one ends.
-    """
+    """A way to connect processes."""
 
     detect: Callable[[], bool]
+    """Whether this engine's launcher started this process, as one of several hosts."""
     connect: Callable[[], Communicator]
+    """Returns the communicator of all hosts, the same one each time."""
     abort: Callable[[], None] = lambda: None
+    """Ends all hosts at once with status 1, for errors that the others do not know of, and would wait."""
 
 
 ENGINES: dict[str, Engine] = {

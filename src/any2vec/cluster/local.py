@@ -194,10 +194,8 @@ class Rendezvous:
         """Wake all hosts, to end their programs."""
         with self._lock:
             self._released = True
-            self._turns.extend(self._events[rank] for rank in self._asleep)
-            self._asleep.clear()
-            self._free = len(self._turns)  # they will all end soon
-            self._next()
+            self._free = len(self._turns) + len(self._asleep)  # they will all end soon
+        self.wake()
 
     def wake(self) -> None:
         """Wake all sleeping hosts, each in its turn, to check their calls again."""
@@ -236,26 +234,11 @@ def waiting(communicator: Communicator) -> AbstractContextManager[None]:
 
 
 def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> list[T]:
-    """Run a program on several hosts, the first in this thread, the others in threads of their own.
+    """Run a program on several hosts, the first in this thread, the others in threads; return its results.
 
-    Parameters
-    ----------
-    hosts : int
-        H. A single host is not simulated: it may have threads.
-    cores : int
-        How many hosts compute at the same time.
-    program : callable
-        Called on each host with its communicator.
-
-    Returns
-    -------
-    list
-        The program's result on each host.
-
-    Raises
-    ------
-    BaseException
-        The program's exception on the first host where it raised one; the others end at their next collective call.
+    A single host is not simulated: it may have threads. Of several, as many compute at the same time as there are
+    `cores`. The program's exception on the first host where it raised one is raised; the others end at their next
+    collective call.
     """
     if hosts < 1 or cores < 1:
         raise ValueError(f"{hosts} hosts on {cores} cores")

@@ -13,7 +13,16 @@ from pathlib import Path
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.errors import Any2VecError
 
-__all__ = ["core_ids", "core_quotas", "host_cores", "hosts_here", "refused_thread", "threads_left", "usable_cores"]
+__all__ = [
+    "control_groups",
+    "core_ids",
+    "core_quotas",
+    "host_cores",
+    "hosts_here",
+    "refused_thread",
+    "threads_left",
+    "usable_cores",
+]
 
 _GROUPS, _ROOT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
@@ -21,7 +30,7 @@ _GROUPS, _ROOT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 def core_quotas() -> dict[str, Fraction]:
     """Return how many cores each limited group may keep busy, by a name that all processes in it have for it."""
     found = {}
-    for folder, second in _folders("cpu"):
+    for folder, second in control_groups("cpu"):
         with suppress(OSError, ValueError, ZeroDivisionError):  # a group without a limit says "max", or -1
             names = ("cpu.max",) if second else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
             quota, period = " ".join(_read(folder / name) for name in names).split()
@@ -34,13 +43,13 @@ def core_quotas() -> dict[str, Fraction]:
 def threads_left() -> int:
     """Return how many more threads and processes the groups allow; a large number if they do not limit that."""
     left = 1 << 30
-    for folder, _ in _folders("pids"):
+    for folder, _ in control_groups("pids"):
         with suppress(OSError, ValueError):
             left = min(left, int(_read(folder / "pids.max")) - int(_read(folder / "pids.current")))
     return max(left, 0)
 
 
-def _folders(controller: str) -> Iterator[tuple[Path, bool]]:
+def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
     """Yield the folders of this process's group and of those around it, and whether they are of version 2."""
     try:
         lines = _read(_GROUPS).splitlines()
@@ -69,8 +78,6 @@ def _read(path: Path) -> str:
 
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # containers of one machine may have other names
-
-_OWN_GROUPS = Path("/proc/self/cgroup")
 
 _PROCESS = secrets.token_hex(8)  # two containers may give a process the same number
 
@@ -111,7 +118,7 @@ def refused_thread(number: int, wanted: int, option: str) -> Any2VecError:
 
 def hosts_here(communicator: Communicator) -> tuple[int, int, int]:
     """Count the hosts on this one's machine, those of them in its control groups, and in its process; collective."""
-    groups = _OWN_GROUPS.read_text(encoding="ascii") if _OWN_GROUPS.exists() else ""
+    groups = _GROUPS.read_text(encoding="ascii") if _GROUPS.exists() else ""
     mine = [_machine(), groups, f"{os.getpid()} {_PROCESS}"]
     answers = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
     machine, group, process = (sum(answer[:n] == mine[:n] for answer in answers) for n in (1, 2, 3))

@@ -11,8 +11,8 @@ import tempfile
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from any2vec.private import distrust, make_private
 
 __all__ = [
     "Place",
-    "build_temporary",
     "cached",
     "default_cache",
     "entries",
@@ -51,31 +50,15 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True)
 class Place:
-    """Where corpora are kept.
+    """Where corpora are kept."""
 
-    Attributes
-    ----------
-    folder : Path or None
-        The folder; None if there is none that can be used.
-    why : str
-        Why there is none, if one was wanted.
-    temporary : Path or None
-        Where files go that are not kept; None for the system's temporary folder.
-    """
-
-    folder: Path | None
-    why: str = ""
-    temporary: Path | None = None
+    folder: Path | None  # None if there is none that can be used
+    why: str = ""  # there is none, if one was wanted
+    temporary: Path | None = None  # where files go that are not kept; None for the system's temporary folder
 
 
 def default_cache() -> Path:
-    """Return the cache folder: ``$ANY2VEC_CACHE``, or any2vec in the user's folder of caches.
-
-    Raises
-    ------
-    RuntimeError
-        If the user has no home folder.
-    """
+    """Return the cache folder: ``$ANY2VEC_CACHE``, or any2vec in the user's folder of caches; it may need a home."""
     own = os.environ.get(_OWN)
     if own:
         return Path(own)
@@ -200,10 +183,12 @@ def cached(
     """
     with suppress(OSError):  # there may be none
         sweep_folders(Path(tempfile.gettempdir()))
-    folder = place.folder
-    usable = folder is not None and key is not None
-    if not communicator.allgather(np.array([usable])).all() or folder is None or key is None:
-        return build_temporary(build, place.temporary, communicator)
+    folder = None if key is None else place.folder
+    if not communicator.allgather(np.array([folder is not None])).all() or folder is None or key is None:
+        with _new_folder(place.temporary, communicator) as temporary:
+            corpus = build(temporary.path)
+            weakref.finalize(corpus, temporary.remove)
+            return corpus
     entry = folder / key
     load_entry = partial(load, entry, files, threads=threads, say=say)
     with _building if communicator.size == 1 else nullcontext():  # hosts that are threads wait for each other: no lock
@@ -214,10 +199,7 @@ def cached(
             sweep_folders(folder)
             return _held(loaded)
         del loaded
-        beside: Temporary | None = None
-        try:
-            with shared_errors(communicator):
-                beside = temporary_folder(folder)
+        with _new_folder(folder, communicator) as beside:
             corpus = build(beside.path)
             with shared_errors(communicator):
                 with disk_errors(beside.path):
@@ -225,11 +207,21 @@ def cached(
                 corpus = _held(_put(beside, entry, corpus, load_entry))
             with shared_errors(communicator):  # all hosts hold theirs by now
                 trim(folder, limit(folder), keep=entry)
-        except BaseException:
-            if beside:
-                beside.remove()
-            raise
-        return corpus
+            return corpus
+
+
+@contextmanager
+def _new_folder(parent: Path | None, communicator: Communicator) -> Iterator[Temporary]:
+    """Make a folder in `parent`, or in the system's temporary one, which is removed if the block raises; collective."""
+    made: Temporary | None = None
+    try:
+        with shared_errors(communicator):
+            made = temporary_folder(parent)
+        yield made
+    except BaseException:
+        if made:
+            made.remove()
+        raise
 
 
 def _put(beside: Temporary, entry: Path, corpus: Corpus, load_entry: Callable[[], Corpus | None]) -> Corpus:
@@ -252,32 +244,11 @@ def _put(beside: Temporary, entry: Path, corpus: Corpus, load_entry: Callable[[]
     return replace(corpus, folder=entry)
 
 
-def build_temporary(build: Callable[[Path], Corpus], parent: Path | None, communicator: Communicator) -> Corpus:
-    """Build a corpus whose files are removed with it; they lie in `parent`, or in the system's temporary folder."""
-    folder: Temporary | None = None
-    try:
-        with shared_errors(communicator):
-            folder = temporary_folder(parent)
-        corpus = build(folder.path)
-    except BaseException:
-        if folder:
-            folder.remove()
-        raise
-    weakref.finalize(corpus, folder.remove)
-    return corpus
-
-
 def _held(corpus: Corpus) -> Corpus:
     """Keep an entry from being removed as long as its corpus is there."""
-    file = use(corpus.folder)
-    if file is not None:
-        weakref.finalize(corpus, _close, file)
+    if file := use(corpus.folder):
+        weakref.finalize(corpus, file.close)
     return corpus
-
-
-def _close(file: int) -> None:
-    with suppress(OSError):
-        os.close(file)
 
 
 def _digest(corpus: Corpus) -> int:

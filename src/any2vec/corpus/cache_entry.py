@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from any2vec.corpus.corpus import BOUNDS, IDS, LINES, Corpus, Documents, open_li
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile, open_regular, read_regular
-from any2vec.private import distrust
+from any2vec.private import distrust, lock
 
 __all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use", "write_description"]
 
@@ -105,33 +105,27 @@ def _check_of(about: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(about).encode())
 
 
-def use(folder: Path) -> int | None:
-    """Note that an entry is used now, and hold it; return a descriptor to close when it is not needed any more."""
+def use(folder: Path) -> IO[bytes] | None:
+    """Note that an entry is used now, and hold it; return a file to close when it is not needed any more."""
     with suppress(OSError):
         os.utime(folder / META)
     try:
-        import fcntl
-
-        file = os.open(folder / META, os.O_RDONLY | os.O_NONBLOCK)
-    except (ImportError, OSError):
+        file = open_regular(folder / META)
+    except OSError:
         return None
     with suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock(file.fileno(), shared=True)
     return file
 
 
 def in_use(folder: Path) -> bool:
     """Whether a process uses an entry now; where files cannot be locked, whether one did within a day."""
     try:
-        import fcntl
-
         with (folder / META).open("r+b") as file:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return not lock(file.fileno())
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    except (ImportError, OSError):
+    except OSError:
         with suppress(OSError):
             return time.time() - (folder / META).stat().st_mtime < _DAY
     return False
@@ -231,17 +225,7 @@ def _sum(path: Path, at: int, below: int | None) -> int:
 
 
 class Entry:
-    """An entry as it is listed.
-
-    Attributes
-    ----------
-    folder : Path
-        Where it is.
-    size : int
-        Bytes of its files.
-    used : float
-        When it was last used, in seconds.
-    """
+    """An entry as it is listed: its folder, the bytes of its files, and when it was last used, in seconds."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.size, self.used = folder, 0, 0.0

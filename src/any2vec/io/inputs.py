@@ -45,28 +45,13 @@ PARQUET = "parquet"
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file of text.
+    """A file of text."""
 
-    Attributes
-    ----------
-    path : Path or None
-        None for standard input.
-    size : int or None
-        In bytes; None if unknown (standard input, a pipe).
-    modified : int
-        Time of the last modification, in nanoseconds.
-    column : str or None
-        Of a Parquet file, what is read.
-    identity : tuple of int
-        Its number in the file system, and when it last changed there, in nanoseconds: unlike `modified`, that cannot
-        be set.
-    """
-
-    path: Path | None
-    size: int | None
-    modified: int = 0
-    column: str | None = None
-    identity: tuple[int, int] = (0, 0)
+    path: Path | None  # None for standard input
+    size: int | None  # in bytes; None if unknown (standard input, a pipe)
+    modified: int = 0  # in nanoseconds
+    column: str | None = None  # of a Parquet file, what is read
+    identity: tuple[int, int] = (0, 0)  # its number in the file system, and when it changed there, which cannot be set
 
     @property
     def name(self) -> str:

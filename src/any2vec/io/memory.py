@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.machine import control_groups
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.shown import size
 
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 _HUGE_PAGE = 1 << 21
+_SECOND = "memory.max", "memory.current", "file"
+_FIRST = "memory.limit_in_bytes", "memory.usage_in_bytes", "cache"
 
 
 def zeros(shape: int | tuple[int, ...], kind: type[np.generic], *, whole: bool = True) -> NDArray[Any]:
@@ -99,11 +102,9 @@ def available(machine: int = 1, group: int = 1, process: int = 1, addresses: flo
     The least of what the machine, the process's control group and its own limits (``ulimit -v`` and ``-d``) leave, each
     for as many hosts as share it. Of a limit, a byte of memory takes `addresses`.
     """
-    found = [1 << 62]
+    found = [_left_in_groups() // group]
     with suppress(OSError, ValueError, StopIteration):
         found.append(_field(Path("/proc/meminfo"), "MemAvailable:") // machine)
-    with suppress(OSError, ValueError, StopIteration):
-        found.append(_left_in_group() // group)
     with suppress(ImportError, OSError, ValueError, StopIteration):
         import resource
 
@@ -115,20 +116,16 @@ def available(machine: int = 1, group: int = 1, process: int = 1, addresses: flo
     return max(0, min(found))
 
 
-def _left_in_group() -> int:
-    """Return what the control group leaves, of version 1 or 2: its limit less what it holds but for cached files."""
-    root, second = Path("/sys/fs/cgroup"), ("memory.max", "memory.current", "file")
-    first = "memory.limit_in_bytes", "memory.usage_in_bytes", "cache"
-    for line in Path("/proc/self/cgroup").read_text("ascii").splitlines():
-        _, kinds, path = line.split(":", 2)
-        of_first = "memory" in kinds.split(",")
-        folder = root / ("memory" if of_first else "") / path.lstrip("/")
-        most, held, cached = first if of_first else second
-        if (of_first or not kinds) and (folder / most).exists():
-            limit = (folder / most).read_text("ascii").strip()
+def _left_in_groups() -> int:
+    """Return what the control groups leave: the limit of each, less what it holds but for cached files."""
+    left = 1 << 62
+    for folder, second in control_groups("memory"):
+        with suppress(OSError, ValueError, KeyError):  # a group without a limit says "max"
+            names = _SECOND if second else _FIRST
+            most, held = (int((folder / name).read_text("ascii")) for name in names[:2])
             stat = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
-            return int(limit) - int((folder / held).read_text("ascii")) + int(stat[cached])  # int("max"): ValueError
-    raise ValueError("no control group")
+            left = min(left, most - held + int(stat[names[2]]))
+    return left
 
 
 def _field(path: Path, name: str) -> int:

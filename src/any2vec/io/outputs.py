@@ -144,13 +144,8 @@ def replacing(
     The temporary path is the same on all hosts, and is removed if the block raises; it must make no collective call
     after failing. A symbolic link is kept, and its target replaced, whose mode stays. What is no regular file (a FIFO,
     a device) is yielded itself, to be written in one pass. `check_writable` says what may be replaced; the `kind` that
-    it is given later is noted here, if it is one that is marked. What dead runs left beside `path` is removed.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if the file system refuses on one (disk full, no permission), a host does not see what the
-        first one created, or the block raised one.
+    it is given later is noted here, if it is one that is marked. What dead runs left beside `path` is removed. What the
+    file system refuses on one host, or an Any2VecError of the block, is raised on all.
     """
     communicator = communicator or alone()
     if _is_special(path):

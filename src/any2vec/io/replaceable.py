@@ -23,14 +23,10 @@ _LOOKS = 100
 class Kind:
     """What an output is."""
 
-    name: str
-    """For messages, such as "vectors" or "a report"."""
-    holds: Callable[[Path], bool]
-    """Whether a file or folder is of this kind, by its content; quick, however large it is."""
-    marked: bool = False
-    """Whether it is text like any other, of which only a mark beside it says that we wrote it."""
-    files: tuple[str, ...] = ()
-    """The names of its files, if it is a folder."""
+    name: str  # for messages, such as "vectors" or "a report"
+    holds: Callable[[Path], bool]  # whether a file or folder is of this kind, by its content; it is quick
+    marked: bool = False  # whether it is text like any other, of which only a mark beside it says that we wrote it
+    files: tuple[str, ...] = ()  # the names of its files, if it is a folder
 
 
 def marked(name: str) -> Kind:

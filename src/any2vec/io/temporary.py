@@ -18,10 +18,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, TypeVar
 
-from filelock import lock_descriptor
-
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.inputs import open_regular
+from any2vec.private import lock
 
 __all__ = [
     "FolderReader",
@@ -49,13 +48,7 @@ _IN_MEMORY = Path("/dev/shm")  # Linux's; where nothing else can be written
 
 
 class Temporary:
-    """A temporary file or folder, which other processes leave alone while this one lives.
-
-    Attributes
-    ----------
-    path : Path
-        Where it is.
-    """
+    """A temporary file or folder, which other processes leave alone while this one lives."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -183,10 +176,8 @@ def _lock_of(part: Path) -> Path:
 def _lock(descriptor: int) -> bool | None:
     """Lock a file until its descriptor is closed: False if another process has, None without locks."""
     try:
-        return lock_descriptor(descriptor, blocking=False)
-    except PermissionError:
-        return False
-    except (OSError, NotImplementedError):
+        return lock(descriptor)
+    except OSError:
         return None
 
 

@@ -1,48 +1,40 @@
 """Checkpoints: the state of training in files, from which any number of hosts goes on.
 
 A version has a shard from each host, named by version and range of vertices (``000007.0-5000.safetensors``: e, t and
-what B lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
-first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
-ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
-removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed.
-The next version is written over the shards of a third one, which has no manifest any more: that costs less than freeing
-their pages. `checkpoint_files` says which files are ours.
+what B lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). All are
+written in the folder ``incomplete``. When the first host sees the notes of all, it moves the shards to the versions
+before, and then the manifest: from then on the version is there. Rows are written when a round ends, into the system's
+cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the removal of all versions but
+two follow while the next rounds compute. `checkpoint_files` says which files are ours.
 """
 
-import errno
 import json
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.io.memory import CACHED, blocks
 from any2vec.io.outputs import refusals
-from any2vec.private import make_private
+from any2vec.io.safetensors_file import header_of
+from any2vec.private import make_private, private
 from any2vec.sync.scheme import Scheme
 from any2vec.training.checkpoints.checkpoint_files import (
+    INCOMPLETE,
     CheckpointFiles,
     FolderLock,
     check_folder,
     flush,
-    gone,
     put,
-    reason,
 )
-from any2vec.training.checkpoints.manifest import (
-    FORMAT,
-    Facts,
-    listed,
-    manifest_name,
-    note_name,
-    own_digest,
-    shard_name,
-)
-from any2vec.training.checkpoints.own_shards import OwnShards
+from any2vec.training.checkpoints.manifest import FORMAT, Facts, listed, note_name, shard_name
 from any2vec.training.state import TrainingState
 
 __all__ = ["Checkpoints"]
@@ -51,38 +43,11 @@ _POLL = 0.01
 
 
 class Checkpoints:
-    """Writes a run's checkpoints; all hosts call its methods.
+    """Writes a run's checkpoints to a folder, by rounds (`every`) or by minutes; all hosts call its methods.
 
-    Parameters
-    ----------
-    folder : Path
-        Where; made if it does not exist.
-    every : int or None
-        Rounds between two.
-    minutes : float or None
-        Minutes between two, if `every` is None.
-    facts : dict
-        What the run is of, for the manifest.
-    communicator : Communicator
-        The hosts.
-    warn : function
-        Prints a line that the user must see.
-    resumed : bool
-        Whether the run goes on from this folder, and so may add to it.
-    version : int, optional
-        The version that it goes on from.
-
-    Attributes
-    ----------
-    newest : int or None
-        The newest version, on the first host.
-    kept : bool
-        After `close`, whether it is of the last state that was to be written.
-
-    Raises
-    ------
-    Any2VecError
-        If the folder cannot be written, has other files or checkpoints of another run, or one writes there now.
+    The manifest has the `facts` of the run. A run that is `resumed`, from a `version`, may add to what is there. Lines
+    that the user must see are for `warn`. On the first host, `newest` is the newest version; after `close`, `kept` says
+    whether it is of the last state that was to be written.
     """
 
     def __init__(
@@ -106,9 +71,6 @@ class Checkpoints:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
-        self._shard: tuple[int, Path] | None = None  # of the version that is not complete
-        self._shards = OwnShards(folder)
-        self._bounds: list[tuple[int, int]] = []  # of the hosts' vertices
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
         self.kept = False
@@ -137,16 +99,14 @@ class Checkpoints:
         What the file system refuses (a full disk) is said; training goes on, and the versions before stay.
         """
         self._settle()
-        rank, hosts, self._last = self._communicator.rank, self._communicator.size, time.monotonic()
-        self._bounds = [scheme.partition.range(host) for host in range(hosts)]
-        version, refused = self._announce()
+        self._last = time.monotonic()
+        low, high = scheme.partition.range(self._communicator.rank)
+        version, refused = self._begin()
         self._wanted = version
         if refused:
             return
-        low, high = self._bounds[rank]
-        path = self.folder / shard_name(version, low, high, rank)
-        self._shard = version, path
-        problem, found = self._shards.write(path, state, scheme, high - low)
+        path = self.folder / INCOMPLETE / shard_name(version, low, high, self._communicator.rank)
+        problem, found = _write_shard(path, state, scheme, high - low)
         if self._refused(problem):
             self._drop()
             return
@@ -167,7 +127,6 @@ class Checkpoints:
         """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
         try:
             self._settle()
-            self._shards.remove_spare()
             newest = np.array([self.newest is not None and self.newest == self._wanted])
             self.kept = bool(self._communicator.allgather(newest)[0, 0])
             if self._files:
@@ -178,60 +137,43 @@ class Checkpoints:
             self.abandon()
 
     def abandon(self) -> None:
-        """Give up the folder at once, and remove the shard that is left to be written over; other hosts may be gone."""
+        """Give up the folder at once; other hosts may be gone."""
         self._given_up.set()
         self._writer.shutdown()
-        self._shards.remove_spare()
         if self._files and self._communicator.size == 1:
             self._files.close()
         if self._lock:
             self._lock.release()
             self._lock = None
 
-    def _announce(self) -> tuple[int, bool]:
-        """List the files of the next version before any host writes one; return it, and whether that was refused."""
+    def _begin(self) -> tuple[int, bool]:
+        """Make the folder that the next version is written in; return the version, and whether that was refused."""
         version, problem = 0, ""
         if self._files:
             version = self._files.next
             try:
-                self._files.announce(self._names(version))
+                self._files.begin()
             except OSError as error:
-                problem = reason(error)
-                self._files.skip()
+                problem = _reason(error)
+                self._files.drop()
         version = int(self._communicator.allgather(np.array([version], np.int64))[0, 0])
         return version, self._refused(problem)
 
-    def _names(self, version: int) -> list[str]:
-        """List the files of a version that no manifest lists while they are written."""
-        shards = [shard_name(version, *bounds, host) for host, bounds in enumerate(self._bounds)]
-        notes = [note_name(version, host) for host in range(len(self._bounds))]
-        return [*shards, *notes, *(f"{note}.part" for note in notes), f"{version:06d}.json.part"]
-
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
-        path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
-        with path.open("r+b") as file:
+        folder, rank, hosts = self.folder / INCOMPLETE, self._communicator.rank, self._communicator.size
+        with (folder / shard["file"]).open("r+b") as file:
             flush(file.fileno())
-        put(self.folder / note_name(version, rank), shard | {"bytes": path.stat().st_size})
-        if rank:
+            put(folder / note_name(version, rank), shard | {"bytes": file.seek(0, 2)})
+        if not self._files:
             return
-        notes = [self.folder / note_name(version, host) for host in range(hosts)]
+        notes = [folder / note_name(version, host) for host in range(hosts)]
         while not all(note.exists() for note in notes):
             if self._given_up.wait(_POLL):
                 return
-        shards = [json.loads(note.read_bytes()) for note in notes]
-        manifest |= {"shards": shards}
-        try:
-            put(self.folder / manifest_name(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
-        except OSError as error:  # perhaps of the folder's fsync
-            if error.errno != errno.EEXIST:
-                (self.folder / manifest_name(version)).unlink(missing_ok=True)
-            raise
-        kept = {self.newest, version}  # others may be damaged
+        manifest |= {"shards": [json.loads(note.read_bytes()) for note in notes]}
+        self._files.complete(manifest, {self.newest, version})  # others may be damaged
         self.newest = version
-        assert self._files
-        ahead = self._names(self._files.after())
-        self._files.complete([shard["file"] for shard in shards], kept, self._shards.next_spare, ahead)
 
     def _settle(self) -> None:
         """Wait until the version before is complete, or a host has failed to write it."""
@@ -246,26 +188,18 @@ class Checkpoints:
         self._pending = None
         if failed:
             self._drop()
-        elif self._shard:
-            self._shards.add(*self._shard)
 
     def _drop(self) -> None:
-        """Remove this host's shard of a version that failed."""
-        if not self._shard:
-            return
-        version, path = self._shard
-        if self._files and self._files.next == version:
-            self._files.skip()
-        with suppress(OSError):
-            if gone(self.folder / manifest_name(version)):
-                path.unlink()
+        """Remove what there is of a version that failed, when all hosts have ended writing it."""
+        if self._files:
+            self._files.drop()
 
     def _outcome(self) -> str:
         assert self._pending
         try:
             self._pending.result()
         except OSError as error:
-            return reason(error)
+            return _reason(error)
         return ""
 
     def _refused(self, problem: str) -> bool:
@@ -294,3 +228,40 @@ class Checkpoints:
             self._warn(f"{self.folder}: {why}: make sure that no other run writes its checkpoints here")
         check_folder(self.folder, resumed=resumed)
         self._files = CheckpointFiles(self.folder, version)
+
+
+def _write_shard(path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
+    """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
+    shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
+    apart = [("missing", state.missing)]
+    if (documents := state.masters.documents) is not None:
+        apart.append(("documents", documents[:, : scheme.context.dim]))
+        shapes["documents"] = apart[-1][1].shape
+    problem, file, found = "", None, 0
+    try:
+        file = open(path, "xb", opener=private)  # noqa: SIM115
+        header = header_of(shapes)
+        found = zlib.crc32(header)
+        file.write(header)
+    except OSError as error:
+        problem = _reason(error)
+    for _, part in chain(scheme.stream_rows(), apart):  # all hosts take all parts
+        try:
+            if file and not problem and part.size:
+                for block in blocks(part, CACHED):
+                    numbers = np.ascontiguousarray(part[block], "<f4").data
+                    found = zlib.crc32(numbers, found)
+                    file.write(numbers)
+        except OSError as error:
+            problem = _reason(error)
+    try:
+        if file:
+            file.close()
+    except OSError as error:  # of what was not yet written
+        problem = problem or _reason(error)
+    return problem, found
+
+
+def _reason(error: OSError) -> str:
+    """Return what the system says of a refusal."""
+    return error.strerror or str(error)

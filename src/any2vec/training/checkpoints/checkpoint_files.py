@@ -1,7 +1,7 @@
-"""The files of a folder of checkpoints: which of them are ours, and so may be removed or written over.
+"""The files of a folder of checkpoints: which of them are ours, and so may be removed.
 
-Ours are, by their exact names, the manifests that are whole and the shards that these list; and files that the list of
-unfinished ones names, if they begin as these do: the list is written before them. All else is the user's.
+Ours are the manifests that are whole, the shards that these list, and what lies in the folder `incomplete`, in which a
+version is written, and from which it is removed. All else is the user's. No file is written over.
 """
 
 import errno
@@ -10,18 +10,16 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from any2vec.errors import Any2VecError
 from any2vec.io.inputs import open_regular
-from any2vec.private import private
+from any2vec.private import lock, private, unlock
 from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, own_digest, read_manifest
 
 __all__ = [
+    "INCOMPLETE",
     "LOCK",
     "CheckpointFiles",
     "FolderLock",
@@ -30,7 +28,6 @@ __all__ = [
     "flush",
     "gone",
     "put",
-    "reason",
 ]
 
 LOCK = "lock"
@@ -39,28 +36,9 @@ _PATIENCE, _POLL = 0.2, 0.02  # seconds: so long, at most, others look whether a
 
 
 class FolderLock:
-    """The lock of a folder, held from here on; an empty file, which stays.
+    """The lock of a folder, an empty file, which stays; `advice` is for the error if another run has it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of checkpoints.
-    advice : str
-        What to do if another run has it.
-    create : bool
-        Whether to make the file if it does not exist.
-
-    Attributes
-    ----------
-    missing : str
-        Why the file system has no locks, if it has none: nothing is locked then.
-
-    Raises
-    ------
-    Any2VecError
-        If another run has it, or what has the lock's name is not an empty file, and so not ours.
-    OSError
-        If the file cannot be opened.
+    `missing` says why the file system has no locks, if it has none: nothing is locked then.
     """
 
     def __init__(self, folder: Path, advice: str, *, create: bool = True) -> None:
@@ -79,15 +57,14 @@ class FolderLock:
     def release(self) -> None:
         """Let others have it."""
         if self._descriptor is not None:
-            with suppress(OSError):
-                unlock_descriptor(self._descriptor)  # a forked process may have it open
+            unlock(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
 
     def _take(self, descriptor: int, folder: Path, advice: str) -> None:
         until = time.monotonic() + _PATIENCE
         try:
-            while not lock_descriptor(descriptor, blocking=False):
+            while not lock(descriptor):
                 if time.monotonic() > until:
                     raise Any2VecError(f"{folder}: another run writes its checkpoints here; {advice}")
                 time.sleep(_POLL)
@@ -96,7 +73,7 @@ class FolderLock:
 
 
 def check_not_written(folder: Path) -> None:
-    """Raise an Any2VecError if a run writes to a folder now: it would write over the rows that another one maps.
+    """Raise an Any2VecError if a run writes to a folder now: it would remove the rows that another one maps.
 
     Where the lock's file cannot be opened to write (another user's folder), nobody can say.
     """
@@ -105,125 +82,98 @@ def check_not_written(folder: Path) -> None:
 
 
 def _check_own(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode) or found.st_size:
+    if not _is_lock(found):
         what = "is not the lock of a folder of checkpoints, which is an empty file"
         raise Any2VecError(f"{path}: {what}; move it elsewhere, or give another folder")
 
 
-UNFINISHED = "unfinished"
-"""The list of files that may be there, and that no manifest lists."""
+def _is_lock(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and not found.st_size
 
-_KIND = "unfinished files of any2vec's checkpoints"
+
+INCOMPLETE = "incomplete"
+"""The folder in which a version is written; only files with names of ours are removed from it."""
+
+_LIST = "unfinished"  # of files, in folders of any2vec 0.1
 _NUMBERED = re.compile(r"(\d{6,12})\.(\d+-\d+(\.\d+)?\.safetensors|\d+\.note(\.part)?|json(\.part)?)")
 _LAST = 999_999_999_998  # version, for which there are such names
 _LARGEST = 1 << 26  # bytes of the list
 _CANNOT_FLUSH = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
-_HEADER = 8  # bytes of a shard before its header; most of these are 0
 
 
 class CheckpointFiles:
     """The files of a folder that are ours; the first host has it, while the folder is locked.
 
-    What a dead run left unfinished is removed at once.
-
-    Parameters
-    ----------
-    folder : Path
-        Of checkpoints.
-    version : int or None
-        That the run goes on from.
-
-    Attributes
-    ----------
-    next : int
-        Version to write next.
+    What a dead run left incomplete is removed at once, and what is older than the `version` that the run goes on from
+    and the one before. `next` is the version to write next.
     """
 
     def __init__(self, folder: Path, version: int | None) -> None:
-        self._folder = folder
+        self._folder, self._incomplete = folder, folder / INCOMPLETE
         self._versions = _whole(folder)
-        self._unfinished = _unfinished(folder)
-        self._taken = {_number(path.name) for path in folder.iterdir()}  # no version may meet a file of the user's
-        self.next = self._free(max([*self._versions, *map(_number, self._unfinished)], default=0))
-        if _begins(folder / _part(UNFINISHED), _LIST):
-            self._remove(_part(UNFINISHED))
         self.close()
+        with suppress(OSError):
+            for name in _left_by_old(folder):
+                (folder / name).unlink()
+        self._taken = {_number(path.name) for path in folder.iterdir()}  # no version may meet a file of the user's
+        self.next = self._free(max(self._versions, default=0))
         if version is not None:  # as a run that was killed meanwhile would have done
-            older = sorted(v for v in self._versions if v < version)[:-1]
-            self._retire(older, set(), None)
+            older = sorted(v for v in self._versions if v < version)
+            self._remove(older[:-1])
 
-    def announce(self, names: Collection[str]) -> None:
-        """List files that are about to be written, and those listed before that are still there."""
-        of_versions = {name for shards in self._versions.values() for name in shards}
-        left = {name for name in self._unfinished - of_versions if not gone(self._folder / name)}
-        if left.union(names) == self._unfinished:
-            return
-        if os.path.lexists(self._folder / UNFINISHED) and not _begins(self._folder / UNFINISHED, _LIST):
-            raise FileExistsError(errno.EEXIST, f"{UNFINISHED} is a file of another kind")
-        content = {"kind": _KIND, "files": sorted(left.union(names))}
-        put(self._folder / UNFINISHED, content | {"sha256": own_digest(content)}, replaces=True)
-        self._unfinished = left.union(names)
+    def begin(self) -> None:
+        """Make the folder that the version `next` is written in."""
+        self._incomplete.mkdir(mode=0o700, exist_ok=True)
 
-    def complete(self, shards: Collection[str], kept: "set[int | None]", spare: int | None, ahead: list[str]) -> None:
-        """Remove what is older than the version `next`, which is complete, but for versions kept.
-
-        The shards of the version `spare` stay, to be written over; `ahead` are the files of the version after this one.
-        What the file system refuses to remove, the next version tries again.
-        """
-        self._versions[self.next] = list(shards)
-        self._retire([v for v in self._versions if v < self.next and v not in kept], set(ahead), spare)
-        self.skip()
-
-    def skip(self) -> None:
-        """Go on to the version after `next`."""
+    def complete(self, manifest: Facts, kept: "set[int | None]") -> None:
+        """Move the shards of the version `next`, then its manifest, to the others; remove all older but those kept."""
+        shards, name = [shard["file"] for shard in manifest["shards"]], manifest_name(self.next)
+        here, there = self._incomplete / name, self._folder / name
+        for taken in [*shards, name]:
+            if not gone(self._folder / taken):
+                raise FileExistsError(errno.EEXIST, f"{taken} is there already")
+        put(here, manifest | {"sha256": own_digest(manifest)}, durable=True)
+        for shard in shards:
+            (self._incomplete / shard).rename(self._folder / shard)
+        _flush_folder(self._folder)
+        here.rename(there)
+        try:
+            _flush_folder(self._folder)
+        except OSError:
+            there.rename(here)
+            raise
+        self._versions[self.next] = shards
+        self._remove([v for v in self._versions if v < self.next and v not in kept])
         self.next = self._free(self.next)
 
-    def after(self) -> int:
-        """Return the version after `next`."""
-        return self._free(self.next)
+    def drop(self) -> None:
+        """Remove what there is of the version `next`, and go on to the one after it."""
+        self._clear()
+        self.next = self._free(self.next)
 
     def close(self) -> None:
-        """Remove what is unfinished, and the list."""
-        self._remove_unfinished(set(), None)
-        if not self._unfinished and _begins(self._folder / UNFINISHED, _LIST):
-            self._remove(UNFINISHED)
+        """Remove what is incomplete, and its folder."""
+        self._clear()
+        with suppress(OSError):
+            self._incomplete.rmdir()
 
-    def _retire(self, versions: list[int], ahead: set[str], spare: int | None) -> None:
-        """Remove versions; their manifests first, once their shards are listed elsewhere."""
-        shards = [name for v in versions for name in self._versions[v]]
-        try:
-            self.announce([*shards, *ahead])
-        except OSError:  # a full disk: then manifests go last
-            for v in versions:
-                if all(map(self._remove, [*self._versions[v], manifest_name(v)])):
-                    del self._versions[v]
-            return
-        for v in versions:
-            if self._remove(manifest_name(v)):
-                del self._versions[v]
-        self._remove_unfinished(ahead, spare)
+    def _remove(self, versions: list[int]) -> None:
+        """Remove versions, their manifests first; what the file system refuses, the next version tries again."""
+        for version in versions:
+            with suppress(OSError):
+                self.begin()
+                name = manifest_name(version)
+                (self._folder / name).rename(self._incomplete / name)
+                del self._versions[version]
+        self._clear()
 
-    def _remove_unfinished(self, ahead: set[str], spare: int | None) -> None:
-        """Remove what is listed, but for what is to be written, or written over."""
-        of_versions = {name for shards in self._versions.values() for name in shards}
-        left = set()
-        for name in self._unfinished - of_versions - ahead:
-            reused = spare is not None and _number(name) == spare and name.endswith(".safetensors")
-            if reused or not self._remove(name, _beginning(name)):
-                left.add(name)
-        self._unfinished = left | ahead
-
-    def _remove(self, name: str, beginning: bytes | None = None) -> bool:
-        """Remove a file, if it begins as ours do; return whether it is gone, or is none of ours."""
-        path = self._folder / name
-        try:
-            if stat.S_ISREG(path.lstat().st_mode) and (beginning is None or _content_begins(path, beginning)):
-                path.unlink()
-        except FileNotFoundError:
-            pass
-        except OSError:
-            return False
-        return True
+    def _clear(self) -> None:
+        """Remove all that is incomplete, unless the file system refuses it; the manifests before what they list."""
+        with suppress(OSError):
+            for name in _half_moved(self._folder):
+                (self._folder / name).unlink(missing_ok=True)
+            for name in sorted(_incomplete(self._folder), key=lambda name: not name.endswith(".json")):
+                (self._incomplete / name).unlink()
 
     def _free(self, version: int) -> int:
         """Return the next version after one that no file is named by."""
@@ -241,42 +191,33 @@ def check_folder(folder: Path, *, resumed: bool) -> None:
     """
     if not folder.is_dir():
         return
+    names = {path.name for path in folder.iterdir()}
+    is_ours = _is_folder(folder / INCOMPLETE) and all(_number(path.name) for path in (folder / INCOMPLETE).iterdir())
     if _whole(folder):
         if not resumed:
             why = "has checkpoints of an earlier run"
             raise Any2VecError(f"{folder}: {why}; go on from them with `resume`, or give another folder")
-        _check_list(folder)
+        if INCOMPLETE in names and not is_ours:
+            what = "is not a folder of incomplete checkpoints"
+            raise Any2VecError(f"{folder / INCOMPLETE}: {what}; move it elsewhere, or give another folder")
         return
-    lists = {name for name in (UNFINISHED, _part(UNFINISHED)) if _begins(folder / name, _LIST)}
-    ours = lists | {LOCK} if _begins(folder / LOCK, b"") else lists
-    others = {path.name for path in folder.iterdir()} - ours
-    others -= {name for name in _unfinished(folder) & others if _begins(folder / name, _beginning(name))}
-    if others:
+    ours = {*_half_moved(folder), *_left_by_old(folder)} | ({INCOMPLETE} if is_ours else set())
+    if LOCK in names and _is_lock((folder / LOCK).lstat()):
+        ours.add(LOCK)
+    if others := names - ours:
         what = f"the folder holds other files, such as {min(others)!r}, and no checkpoint"
         raise Any2VecError(f"{folder}: {what}; give a new folder, or an empty one")
 
 
-def put(path: Path, content: Facts, *, durable: bool = False, replaces: bool = False) -> None:
-    """Write JSON to a file beside it and rename that; if `durable`, fsync the file before and the folder after.
-
-    Unless it `replaces` the file, there must be none. No link is followed.
-    """
-    beside = path.with_name(_part(path.name))
-    file = open(beside, "x", encoding="utf-8", opener=private)  # noqa: SIM115
-    try:
-        with file:
-            file.write(json.dumps(content))
-            file.flush()
-            if durable:
-                flush(file.fileno())
-        if not replaces and os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, f"{path.name} is there already")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    if durable:
-        _flush_folder(path.parent)
+def put(path: Path, content: Facts, *, durable: bool = False) -> None:
+    """Write JSON to a file beside it and rename that; if `durable`, fsync it before. No link is followed."""
+    beside = path.with_name(f"{path.name}.part")
+    with open(beside, "x", encoding="utf-8", opener=private) as file:
+        file.write(json.dumps(content))
+        file.flush()
+        if durable:
+            flush(file.fileno())
+    beside.rename(path)
 
 
 def gone(path: Path) -> bool:
@@ -288,11 +229,6 @@ def gone(path: Path) -> bool:
     except OSError:  # perhaps only for a while
         pass
     return False
-
-
-def reason(error: Exception) -> str:
-    """Return what the system says of a refusal."""
-    return getattr(error, "strerror", None) or str(error)
 
 
 def flush(descriptor: int) -> None:
@@ -315,10 +251,6 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _part(name: str) -> str:
-    return f"{name}.part"
-
-
 def _whole(folder: Path) -> dict[int, list[str]]:
     """Return the shards of the versions whose manifests are whole."""
     found = {}
@@ -329,16 +261,32 @@ def _whole(folder: Path) -> dict[int, list[str]]:
     return found
 
 
-def _unfinished(folder: Path) -> set[str]:
-    """Return the names that the list of unfinished files has; none if it is not whole, or not there."""
-    path = folder / UNFINISHED
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _incomplete(folder: Path) -> set[str]:
+    """Return the names of our files in the folder of what is incomplete."""
+    inside = folder / INCOMPLETE
+    return {path.name for path in inside.iterdir() if _number(path.name)} if _is_folder(inside) else set()
+
+
+def _half_moved(folder: Path) -> set[str]:
+    """Return shards that lie in the folder of what is incomplete no more, though a manifest there lists them."""
+    inside = _incomplete(folder)
+    if not any(name.endswith(".json") for name in inside):
+        return set()
+    return set().union(*_whole(folder / INCOMPLETE).values()).difference(inside, *_whole(folder).values())
+
+
+def _left_by_old(folder: Path) -> set[str]:
+    """Return the files that any2vec 0.1 listed as unfinished and left there, and its list; no shards of a manifest."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-        if path.is_symlink():
-            return set()
-        with open_regular(path) as file:
+        with open_regular(folder / _LIST) as file:
             content = json.loads(file.read(_LARGEST))
-        if content["kind"] == _KIND and content["sha256"] == own_digest(content):
-            return {name for name in content["files"] if _number(name)}
+        if not (folder / _LIST).is_symlink() and content["sha256"] == own_digest(content):
+            left = {name for name in content["files"] if _number(name) and not gone(folder / name)}
+            return {_LIST, *left}.difference(*_whole(folder).values())
     return set()
 
 
@@ -346,39 +294,3 @@ def _number(name: str) -> int:
     """Return the version that a file is named by; 0 if its name is none of ours."""
     found = _NUMBERED.fullmatch(name)
     return int(found[1]) if found else 0
-
-
-def _beginning(name: str) -> bytes:
-    """Return how a file begins, a shard behind the length of its header."""
-    if name.endswith(".safetensors"):
-        low, high = name.split(".")[1].split("-")
-        return b'{"missing":{"dtype"' if low == high else b'{"e":{"dtype":"F32"'
-    return b'{"file": "' if ".note" in name else b'{"format": '
-
-
-_LIST = json.dumps({"kind": _KIND})[:-1].encode()
-
-
-def _begins(path: Path, beginning: bytes) -> bool:
-    """Whether a file, and no link, is empty or begins as ours do, perhaps cut short."""
-    with suppress(OSError):
-        return stat.S_ISREG(path.lstat().st_mode) and _content_begins(path, beginning)
-    return False
-
-
-def _content_begins(path: Path, beginning: bytes) -> bool:
-    with open_regular(path) as file:
-        start = file.read(_HEADER + len(beginning))
-    if not beginning:
-        return not start
-    if path.suffix == ".safetensors" and start:
-        return len(start) >= _HEADER and not any(start[4:_HEADER]) and beginning.startswith(start[_HEADER:])
-    return start.startswith(beginning) or beginning.startswith(start)
-
-
-def _check_list(folder: Path) -> None:
-    """Raise if what has the name of the list of unfinished files is none."""
-    for path in (folder / UNFINISHED, folder / _part(UNFINISHED)):
-        if os.path.lexists(path) and not _begins(path, _LIST):
-            what = "is not a list of unfinished files of checkpoints"
-            raise Any2VecError(f"{path}: {what}; move it elsewhere, or give another folder")

@@ -81,12 +81,7 @@ def read_state(
     again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
     counts as none. `warn` prints lines that must be seen, `say` by default. As many hosts as wrote it
     have the masters that they had; of others, each has those of `partition`. This host has the `documents`, if there
-    are any.
-
-    Raises
-    ------
-    Any2VecError
-        If there is no checkpoint, none is whole, or it is of another run: of which option or corpus, is named.
+    are any. A checkpoint of another run is refused, by the name of the option or corpus.
     """
     manifest = _newest(folder, communicator, say, warn or say, or_none)
     if manifest is None:
