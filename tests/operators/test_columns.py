@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow
 from numba import njit
 from simulated import bits, interrupted, read, text, train
 from test_cbow_and_hierarchical import options, setting_of
@@ -40,8 +41,14 @@ def columns(model="skipgram", loss="negative", context="mean", **more):
     return options(model, loss, context, scheme="columns", **more)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 10_000])
-@pytest.mark.parametrize(("model", "loss", "context", "negatives_per"), SCHEDULED)
+@pytest.mark.parametrize(
+    ("model", "loss", "context", "negatives_per", "batch"),
+    [
+        *((*SCHEDULED[0], batch) for batch in (1, 7, 10_000)),
+        (*SCHEDULED[2], 7),
+        *(slow(*case, 7) for case in SCHEDULED if case not in (SCHEDULED[0], SCHEDULED[2])),
+    ],
+)
 def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch):
     corpus, report = read(text(80), 1), Report({})
     batch = min(batch, int(corpus.cuts[-1]))
@@ -58,6 +65,7 @@ def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch
     assert np.abs(e - start.embedding).max() > 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     sizes=st.sampled_from([(2, 8), (4, 8), (8, 8), (8, 130)]),  # all but the last with blocks of 16
