@@ -148,6 +148,7 @@ def test_a_new_operator_has_the_same_bits_by_all_schemes(operator):
     assert found[0] != bits(train(read(text(60), 4), options(rounds=3)))
 
 
+@pytest.mark.slow
 def test_a_new_operator_without_curvature():
     class Flat(Margin):
         steps = staticmethod(flat)
