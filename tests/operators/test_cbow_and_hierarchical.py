@@ -193,6 +193,7 @@ def fit_all(communicator):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @needs_mpi
 def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path):

@@ -171,6 +171,7 @@ def fit_with_margin(communicator):
     return Word2Vec(**how, operator=Margin, rounds=3).fit(sentences, communicator=communicator).vectors_.matrix.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @needs_mpi
 def test_a_new_operator_under_mpi(tmp_path):

@@ -273,7 +273,7 @@ COMMAND += ["--walks", "2", "--length", "9", "--threads", "1"]
 
 
 @needs_mpi
-@pytest.mark.parametrize("how", [[], ["--q", "4", "--weighted"]])
+@pytest.mark.parametrize("how", [[], slow(["--q", "4", "--weighted"])])
 def test_ranks_write_what_one_process_writes(how, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = random_graph(130, 700, weighted=True)
