@@ -82,6 +82,7 @@ def test_powers_of_two_give_the_bits_of_one_host(sizes, batch, rounds, seed, cor
     assert bits(train(read(sentences, hosts), columns(**how, batch=batch), cores=cores)) == bits(one)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(hosts=st.sampled_from([3, 5, 6, 7, 16]), batch=st.integers(1, 5), dim=st.sampled_from([16, 20, 60]))
 def test_other_numbers_of_hosts_agree_to_rounding(hosts, batch, dim):
