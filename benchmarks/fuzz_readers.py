@@ -35,10 +35,9 @@ from any2vec.graph import read_graph, read_labels
 from any2vec.graph.sources import mat_process, matrices
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.io.streams import list_type, open_column, parquet_columns
-from any2vec.report.figures import panels
-from any2vec.report.page import facts, write_page
-from any2vec.report.read import read_report
-from any2vec.sync.partition import Partition
+from any2vec.report.log import read_report
+from any2vec.report.page import facts, panels, write_page
+from any2vec.sync.channel import Partition
 from any2vec.training.checkpoints.manifest import own_digest
 from any2vec.training.checkpoints.resume import read_state
 from any2vec.vectors.files.hub import model_card

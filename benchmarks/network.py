@@ -25,11 +25,11 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster import connect
 from any2vec.plan import quantities
-from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds, measure
+from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text
-from any2vec.sync.wires import USUAL, WIRES
+from any2vec.sync.wire import USUAL, WIRES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

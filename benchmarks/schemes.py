@@ -37,7 +37,7 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec, load
 from any2vec.cluster import simulate
 from any2vec.corpus import read_corpus
-from any2vec.training.running.choice import estimate
+from any2vec.training.choice import estimate
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -32,8 +32,7 @@ from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
 from any2vec.operators import hot_rows
 from any2vec.training import trainer
-from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Task
+from any2vec.training.hosts.host import Copying, Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.vectors.questions import fold, folded_ids, read_questions
 

@@ -145,8 +145,7 @@ def _parts(job: Job) -> dict[str, Any]:
 
 def _judge(job: Job, vectors: Any) -> dict[str, float]:
     """Evaluate any contender's vectors with any2vec's evaluators; figures in percent or points."""
-    from any2vec.evaluate.analogies import evaluate_analogies
-    from any2vec.evaluate.similarity import evaluate_similarity
+    from any2vec.evaluate.analogies import evaluate_analogies, evaluate_similarity
 
     figures = {}
     if job.questions:

@@ -3,8 +3,7 @@
 import typer
 from typer.cli import get_docs_for_click
 
-from any2vec.cli import app
-from any2vec.cli.commands import COMMANDS
+from any2vec.cli import COMMANDS, app
 from any2vec.cli.help import SCREENS
 
 __all__ = ["commands"]

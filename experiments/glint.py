@@ -5,7 +5,7 @@ What stands for Spark's own Word2Vec is an average of the partitions at the end 
 
 from typing import Any
 
-from any2vec.evaluate.similarity import evaluate_similarity
+from any2vec.evaluate.analogies import evaluate_similarity
 from experiments.found import Found, Table
 from experiments.running import accuracy, train
 from experiments.settings import Settings

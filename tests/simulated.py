@@ -11,10 +11,9 @@ from any2vec.report.report import Report
 from any2vec.sync.combiners import COMBINERS, RowCombiner
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training import trainer
-from any2vec.training.options import Options
-from any2vec.training.running.decay import Decay
-from any2vec.training.running.schedule import Schedule
-from any2vec.training.shown.progress import Quiet
+from any2vec.training.options import Decay, Options
+from any2vec.training.progress import Quiet
+from any2vec.training.schedule import Schedule
 
 SIZES = {  # any D up to 16 has rows of 16 floats
     "window": {"dim": 16, "window": 3, "negative": 3},

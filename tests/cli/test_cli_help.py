@@ -10,8 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from any2vec import __version__
-from any2vec.cli import app
-from any2vec.cli.commands import COMMANDS
+from any2vec.cli import COMMANDS, app
 from any2vec.cli.errors import usage
 from any2vec.cli.help import SCREENS
 from any2vec.errors import installing

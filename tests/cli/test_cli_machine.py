@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from any2vec import Vectors, Word2Vec, save
-from any2vec.cli import app, doctor, summary
+from any2vec.cli import app, doctor, training
 from any2vec.errors import Any2VecError
 
 WORDS = ["north", "south", "east", "west"]
@@ -171,5 +171,5 @@ def test_the_words_shown_say_something():
     words = ["the", "of", "and", "war", "don't", "peace", "19th", "economy", "children"]
     counts = np.array([9_000_000, 5_000_000, 3_000_000, 1000, 900, 800, 700, 600, 500])
     vectors = Vectors(words, np.eye(9, dtype=np.float32), counts=counts)
-    assert summary._telling(vectors, "words") == ["peace", "economy", "children"]
-    assert summary._telling(vectors, "vertices") == ["the", "of", "and"]
+    assert training._telling(vectors, "words") == ["peace", "economy", "children"]
+    assert training._telling(vectors, "vertices") == ["the", "of", "and"]

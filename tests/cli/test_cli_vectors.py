@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from any2vec import cli
 from any2vec.cli.evaluate import evaluate
-from any2vec.cli.similar import analogy, similar
+from any2vec.cli.vectors import analogy, similar
 from any2vec.errors import Any2VecError, FileError, UnknownWordError
 from any2vec.io.shown import Console
-from any2vec.training.shown.progress import Logged, PlainLines, Quiet, warn
+from any2vec.training.progress import Logged, PlainLines, Quiet, warn
 from any2vec.vectors.files.formats import save
 from any2vec.vectors.vectors import Vectors
 

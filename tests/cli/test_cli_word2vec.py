@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from any2vec import Word2Vec, load
 from any2vec.cli import app, main
-from any2vec.cli.word2vec_flags import FLAGS, NAMES, options_of, parse, usage
+from any2vec.cli.word2vec import FLAGS, NAMES, options_of, parse, usage
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
-from any2vec.training.shown.progress import COMPILING
+from any2vec.training.progress import COMPILING
 
 SIZES = ["-size", "16", "-window", "3", "-negative", "3", "-cbow", "0"]
 SMALL = [*SIZES, "-threads", "1"]
@@ -236,7 +236,7 @@ def test_no_more_threads_than_cores(run, text, tmp_path, monkeypatch):
     ("debug", "progress", "summary"), [(0, False, False), (1, False, True), (2, True, True), (7, True, True)]
 )
 def test_debug(run, text, monkeypatch, debug, progress, summary):
-    monkeypatch.setattr("any2vec.training.shown.progress._SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("any2vec.training.progress._SECONDS_BETWEEN_LINES", 0)
     result = run("-train", text, "-output", "v", "-debug", debug)
     assert result.stdout == ""
     assert ("read 0 of 0 MB" in result.stderr) == progress

@@ -11,10 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
-from any2vec.cli import app, main
-from any2vec.cli.commands import COMMANDS
+from any2vec.cli import COMMANDS, app, main
 from any2vec.cli.errors import in_options
-from any2vec.training.shown.progress import COMPILING
+from any2vec.training.progress import COMPILING
 
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50

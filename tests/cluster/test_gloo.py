@@ -21,9 +21,8 @@ from typer.testing import CliRunner
 from any2vec.cli import app
 from any2vec.cluster import engines, gloo
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.report.figures import figure_of, panels
-from any2vec.report.page import facts
-from any2vec.report.read import read_report
+from any2vec.report.log import read_report
+from any2vec.report.page import facts, figure_of, panels
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 START = f"""

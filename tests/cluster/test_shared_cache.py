@@ -15,8 +15,7 @@ from any2vec.corpus import read_corpus
 from any2vec.operators.base import Rate
 from any2vec.operators.kernel import Slice
 from any2vec.training.hosts import row_host
-from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Task
+from any2vec.training.hosts.host import Copying, Task
 from any2vec.training.options import Options
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.evaluate.checker import AnalogyChecker
+from any2vec.evaluate.analogies import AnalogyChecker, evaluate_analogies
 from any2vec.vectors import questions, search
 from any2vec.vectors.questions import QuestionSection, read_questions
 from any2vec.vectors.vectors import Vectors

@@ -7,8 +7,7 @@ import pytest
 
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.evaluate.checker import SimilarityChecker
-from any2vec.evaluate.similarity import evaluate_similarity
+from any2vec.evaluate.analogies import SimilarityChecker, evaluate_similarity
 from any2vec.vectors.questions import read_pairs
 from any2vec.vectors.vectors import Vectors
 

@@ -24,7 +24,7 @@ from any2vec.graph import karate_club, read_graph, read_labels
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WalkedGraph
 from any2vec.training.checkpoints.resume import corpus_facts
-from any2vec.training.shown.progress import COMPILING
+from any2vec.training.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import write_text

@@ -18,7 +18,7 @@ from any2vec import Any2VecError, Doc2Vec, Word2Vec, load, save
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
-from any2vec.evaluate.checker import SimilarityChecker
+from any2vec.evaluate.analogies import SimilarityChecker
 from any2vec.operators.matrices import new_documents, new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 

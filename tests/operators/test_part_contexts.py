@@ -19,8 +19,7 @@ from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import CHUNK, SampleTables, first_chunk, follow_words, list_windows, new_windows
-from any2vec.training.options import Options
-from any2vec.training.running.decay import FLOOR
+from any2vec.training.options import FLOOR, Options
 
 V, DIM, WINDOW = 12, 16, 3
 CASES = [(loss, context) for loss in ("negative", "hierarchical") for context in ("mean", "corrected", "sum")]

@@ -27,7 +27,7 @@ from any2vec.operators.tiles import register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
-from any2vec.training.running.decay import FLOOR
+from any2vec.training.options import FLOOR
 
 # negatives_per, dim, window, negatives, register width: all of each, not all pairs, as each is a kernel to compile
 OF_HOSTS = [  # what the tests of training use, too, also of several hosts

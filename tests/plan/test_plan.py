@@ -14,10 +14,10 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.plan import formulas, quantities
-from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.estimates import ONE_HOST, Estimator
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.planning import make_plan
+from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples.draws import draw
 from any2vec.samples.windows import SampleTables, keep_thresholds

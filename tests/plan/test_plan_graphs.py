@@ -18,10 +18,10 @@ from any2vec.cli import app
 from any2vec.cli.errors import usage
 from any2vec.cluster.local import simulate
 from any2vec.graph.shares.share import cut_graph
-from any2vec.plan.cluster import PROGRAM, Cluster
 from any2vec.plan.estimates import Estimator
-from any2vec.plan.measuring_walks import measure_walks
+from any2vec.plan.measuring import measure_walks
 from any2vec.plan.planning import make_plan
+from any2vec.plan.quantities import PROGRAM, Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, WalkedGraph, WalkSpeeds
 from any2vec.walks.shares.walker import ShareWalker

@@ -296,7 +296,7 @@ def test_a_missing_library_is_named_with_its_extra(command, tmp_path, monkeypatc
 
 
 def test_colours_differ():
-    from any2vec.plot.colours import colours
+    from any2vec.plot.projection import colours
 
     for number in (1, 10, 40):
         found = colours(number)

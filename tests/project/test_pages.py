@@ -19,7 +19,7 @@ from shown import AS_SHOWN, differs, differs_json, written_by
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Vectors, Word2Vec, load, save
-from any2vec.cli import app, demo, plan
+from any2vec.cli import app, plan, words
 from any2vec.cli.errors import UsageError, usage
 from any2vec.plan.measuring import Speeds
 
@@ -116,7 +116,7 @@ def test_commands(name, folder, monkeypatch):
     """Run the lines of a page, one after the other, and compare what they print, or write, with what it shows."""
     if not any(step.shown for step in SHELL[name]):
         small = {"dim": 16, "window": 3, "negative": 3, "epochs": 1}
-        monkeypatch.setattr(demo, "Word2Vec", lambda **given: Word2Vec(**given | small))
+        monkeypatch.setattr(words, "Word2Vec", lambda **given: Word2Vec(**given | small))
     absent, done = set(), {}
     for step in filter(runs, SHELL[name]):
         if step.code not in done:

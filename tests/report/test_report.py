@@ -12,9 +12,8 @@ import pytest
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
-from any2vec.report.figures import draw, panels
-from any2vec.report.page import facts, write_page
-from any2vec.report.read import read_report
+from any2vec.report.log import read_report
+from any2vec.report.page import draw, facts, panels, write_page
 from any2vec.report.report import Report
 
 TEXT = [["cat", "dog", "cow", "hen"], ["red", "green", "blue"]] * 300

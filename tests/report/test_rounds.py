@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from any2vec.report.report import Report
+from any2vec.report.report import Report, slowest_lines, transfer
 from any2vec.report.rounds import BY_HOST, KEYS, MOST, PHASES, Done, Rounds
-from any2vec.report.slowest import slowest_lines, transfer
 
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 3 * MOST + 5, 9 * MOST])

@@ -17,11 +17,9 @@ from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
 from any2vec.sync import balance as balance_file
 from any2vec.sync.balance import Balance, is_due
-from any2vec.sync.channel import Channel
+from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.masters import Changes
-from any2vec.sync.partition import Partition
-from any2vec.sync.rebalancing import Rebalancing
-from any2vec.sync.row_sample import row_sample
+from any2vec.sync.rebalancing import Rebalancing, row_sample
 from any2vec.sync.scheme import Scheme
 
 V, DIM = 40, 6

@@ -14,7 +14,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import new_matrices, padded_width, zeros
 from any2vec.operators.merging import LEAST
 from any2vec.sync import masters as merging
-from any2vec.sync.channel import Channel
+from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.combiners import (
     COMBINERS,
     Combiner,
@@ -28,9 +28,8 @@ from any2vec.sync.combiners import (
     quadratic,
 )
 from any2vec.sync.combiners import curvature as curvature_file
-from any2vec.sync.combiners.moments import moments
+from any2vec.sync.combiners.quadratic import moments
 from any2vec.sync.masters import Changes, merge
-from any2vec.sync.partition import Partition
 
 DIM = 10  # padded to 16
 ROUND = Round(3, 0.02, 0.2)

@@ -7,10 +7,9 @@ import pytest
 
 from any2vec.cluster import simulate
 from any2vec.cluster.communicator import DamagedError, allgather_bytes, exchange
-from any2vec.sync import ids
-from any2vec.sync.channel import Channel
+from any2vec.sync import channel
+from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.masters import Changes, check_updates
-from any2vec.sync.partition import Partition
 
 
 def message(rows, size, *, listed):
@@ -29,7 +28,7 @@ def message(rows, size, *, listed):
     [([2**31 - 1], True), ([100], True), ([2**32 - 1], True), ([3, 3], True), ([5, 2], True), ([0, 103], False)],
 )
 def test_ids_out_of_range(monkeypatch, call, rows, listed):
-    size, encode = 100, ids._encode
+    size, encode = 100, channel._encode
 
     def program(communicator):
         partition, channel = Partition.even(2 * size, 2), Channel(communicator)
@@ -40,9 +39,9 @@ def test_ids_out_of_range(monkeypatch, call, rows, listed):
             wrong = message(rows, size, listed=listed)
             return wrong, np.array([len(wrong), 0])[: len(bounds) - 1]
 
-        monkeypatch.setattr(ids, "_encode", damaged)
+        monkeypatch.setattr(channel, "_encode", damaged)
         own = np.arange(3, dtype=np.int32) + size * communicator.rank * (call == "send")
-        give = ids.send_ids if call == "send" else ids.broadcast_ids
+        give = channel.send_ids if call == "send" else channel.broadcast_ids
         return give(own, partition, channel, "inspect", "e")
 
     with pytest.raises(DamagedError, match="host 1 sent ids of rows that do not exist"):
@@ -50,7 +49,7 @@ def test_ids_out_of_range(monkeypatch, call, rows, listed):
 
 
 def test_a_list_that_ends_within_an_id():
-    found = ids._decode(np.zeros(3, np.uint8), np.array([3]), np.array([100]), np.array([0]))
+    found = channel._decode(np.zeros(3, np.uint8), np.array([3]), np.array([100]), np.array([0]))
     assert found[1].tolist() == [-1]
 
 

@@ -5,8 +5,7 @@ import pytest
 from marks import slow
 from simulated import options, read, text, train
 
-from any2vec.sync.channel import Channel
-from any2vec.sync.partition import MOST, Partition
+from any2vec.sync.channel import MOST, Channel, Partition
 from any2vec.training import trainer
 
 

@@ -15,7 +15,7 @@ from any2vec.report.rounds import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
-from any2vec.sync.wires import WIRES
+from any2vec.sync.wire import WIRES
 from any2vec.training.hosts.row_host import RowHost
 
 WORDS = st.integers(0, 14).map("w{}".format)

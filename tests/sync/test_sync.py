@@ -18,12 +18,10 @@ from any2vec.operators.kernel import Inspector, inspection_kernel, operator_kern
 from any2vec.operators.tiles import register_width
 from any2vec.report.rounds import KEYS
 from any2vec.samples.windows import SampleTables, Slice
-from any2vec.sync.channel import Channel
-from any2vec.sync.ids import broadcast_ids, send_ids
-from any2vec.sync.partition import Partition
+from any2vec.sync.channel import Channel, Partition, broadcast_ids, send_ids
 from any2vec.sync.wire import Wire
-from any2vec.training.running.decay import FLOOR, Decay
-from any2vec.training.running.schedule import SHORTEST, Schedule, default_rounds, growth
+from any2vec.training.options import FLOOR, Decay
+from any2vec.training.schedule import SHORTEST, Schedule, default_rounds, growth
 
 
 def flat(parts):

@@ -17,9 +17,8 @@ from simulated import Said
 from test_checkpoint import fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.training.checkpoints import checkpoint, folder_lock, own_shards
-from any2vec.training.checkpoints.checkpoint_files import UNFINISHED, CheckpointFiles
-from any2vec.training.checkpoints.folder_lock import FolderLock
+from any2vec.training.checkpoints import checkpoint, checkpoint_files, own_shards
+from any2vec.training.checkpoints.checkpoint_files import UNFINISHED, CheckpointFiles, FolderLock
 from any2vec.training.checkpoints.manifest import own_digest, read_manifest
 
 STRANGERS = [
@@ -190,7 +189,7 @@ def test_a_file_system_without_locks_is_said_even_if_quiet(tmp_path, monkeypatch
     def refuse(*_, **__):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(folder_lock, "lock_descriptor", refuse)
+    monkeypatch.setattr(checkpoint_files, "lock_descriptor", refuse)
     once(tmp_path)
     said = "\n".join(warnings_of(caplog))
     assert said.count(f"the file system has no locks ({os.strerror(code)}): make sure that no other run") == 1

@@ -11,7 +11,7 @@ from any2vec import Word2Vec
 from any2vec.cluster import simulate
 from any2vec.report.report import Report
 from any2vec.sync.combiners import Curvature
-from any2vec.training.running import choice
+from any2vec.training import choice
 
 SENTENCES = text(4000, words=400)
 HOW = {"dim": 16, "window": 3, "negative": 3, "sample": 0, "min_count": 1, "cache": None}

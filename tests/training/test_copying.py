@@ -3,8 +3,8 @@
 import pytest
 
 from any2vec.cluster.workers import SharedCache
-from any2vec.training.hosts import copying
-from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts import host
+from any2vec.training.hosts.host import Copying
 
 
 class Machine:
@@ -13,7 +13,7 @@ class Machine:
     def __init__(self, monkeypatch, with_copies, without):
         self.now, self.shared, self.speeds = 0.0, True, {True: with_copies, False: without}
         monkeypatch.setattr(SharedCache, "is_shared", lambda *_: self.shared)
-        monkeypatch.setattr(copying.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(host.time, "monotonic", lambda: self.now)
         self.copying, self.copies = Copying(2), True
         self.seconds = {True: 0.0, False: 0.0}
 
@@ -54,7 +54,7 @@ def test_the_cache_is_looked_at_more_often_without_copies(monkeypatch):
 
     monkeypatch.setattr(SharedCache, "is_shared", is_shared)
     machine.run(300)
-    assert {*asked} == {(True, copying._SELDOM), (False, copying._OFTEN)}
+    assert {*asked} == {(True, host._SELDOM), (False, host._OFTEN)}
 
 
 def test_trials_are_added_up(monkeypatch):

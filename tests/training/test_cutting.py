@@ -11,10 +11,10 @@ from marks import slow_but
 from simulated import Said, interrupted, text
 
 from any2vec import Word2Vec
+from any2vec.training import choice, ending
+from any2vec.training import run as run_module
 from any2vec.training.checkpoints import checkpoint
 from any2vec.training.hosts import column_host, row_host
-from any2vec.training.running import choice, interrupts
-from any2vec.training.running import run as run_module
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
@@ -175,7 +175,7 @@ HOSTS = [
 @pytest.mark.parametrize("how", slow_but(HOSTS[:1], HOSTS), ids=str)
 @pytest.mark.parametrize("patience", [-1.0, 60.0])
 def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch, how, patience):
-    monkeypatch.setattr(interrupts, "_PATIENCE", patience)
+    monkeypatch.setattr(ending, "_PATIENCE", patience)
     said, pressed = Said(), []
 
     def press(host):
@@ -206,7 +206,7 @@ def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch
 
 
 def test_other_hosts_go_on_from_a_round_that_was_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(interrupts, "_PATIENCE", -1.0)
+    monkeypatch.setattr(ending, "_PATIENCE", -1.0)
 
     def press(host):
         host.interrupts.interrupt("SIGTERM")
@@ -245,7 +245,7 @@ def test_threads_lose_nothing(tmp_path, monkeypatch):
 def test_columns_lose_nothing(tmp_path, monkeypatch, hosts):
     monkeypatch.setattr(column_host, "_BETWEEN", 2)
     monkeypatch.setattr(column_host, "_SECONDS", 0.0)
-    monkeypatch.setattr(interrupts, "_PATIENCE", -1.0)
+    monkeypatch.setattr(ending, "_PATIENCE", -1.0)
     pressed, take = [], column_host.ColumnHost._train
 
     def press(host, *given, **more):
@@ -282,7 +282,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
 
 
 def test_a_long_round_is_cut_at_once():
-    found, one = [], interrupts.Interrupts()
+    found, one = [], ending.Interrupts()
     one.say, one.finishes, one.seconds_left = found.append, True, lambda: 47.0
     one.interrupt("SIGHUP")
     assert one.stopped
@@ -290,7 +290,7 @@ def test_a_long_round_is_cut_at_once():
 
 
 def test_a_short_round_is_finished_but_not_for_longer(monkeypatch):
-    found, one = [], interrupts.Interrupts()
+    found, one = [], ending.Interrupts()
     one.say, one.finishes, one.seconds_left = found.append, True, lambda: 2.2
     one.interrupt("SIGTERM")
     one.watch()

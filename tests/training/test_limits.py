@@ -16,12 +16,12 @@ from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import register_width
 from any2vec.plan import planning
-from any2vec.plan.cluster import Cluster
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples import huffman
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of
-from any2vec.sync import memory, wire
+from any2vec.sync import beginning, wire
 from any2vec.training.hosts import column_host, row_host
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
@@ -43,7 +43,7 @@ def many_words(monkeypatch):
 
 def needed(monkeypatch, corpus, has, **options):
     """Return the error of a machine that has so much memory."""
-    monkeypatch.setattr(memory, "available", lambda *_, **__: has)
+    monkeypatch.setattr(beginning, "available", lambda *_, **__: has)
     with pytest.raises(Any2VecError) as caught:
         Word2Vec(min_count=1, cache=None, sample=0, **options).fit(corpus)
     return str(caught.value)
@@ -91,9 +91,9 @@ def test_the_memory_of_copies_is_what_they_take(dim):
 
 def test_all_vectors_must_fit_on_the_first_host_where_callbacks_judge_them(monkeypatch):
     how = HOW | {"hosts": 2, "callbacks": [lambda epoch, vectors: None]}
-    monkeypatch.setattr(memory, "hosts_here", lambda communicator: (1, 1, 1))
+    monkeypatch.setattr(beginning, "hosts_here", lambda communicator: (1, 1, 1))
     masters = 2 * 4 * 16 * 15
-    monkeypatch.setattr(memory, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
+    monkeypatch.setattr(beginning, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
     with pytest.raises(Any2VecError, match=r"^to judge vectors after each epoch, the first host gets all, .* left: "):
         Word2Vec(**how).fit(SENTENCES)
     Word2Vec(**how | {"callbacks": []}).fit(SENTENCES)

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from any2vec import Word2Vec
 from any2vec.private import make_private
-from any2vec.training.shown import progress
-from any2vec.training.shown.progress import (
+from any2vec.training import progress
+from any2vec.training.progress import (
     COMPILING,
     Logged,
     PlainLines,
@@ -93,7 +93,7 @@ import gc
 from itertools import cycle
 from numba.core import event
 from any2vec.cli import main
-from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts.host import Copying
 
 gc.set_threshold(100_000)  # as any2vec.__main__ does
 answers = cycle([False, True])  # what threads do depends on them

@@ -13,10 +13,10 @@ from ranks import needs_mpi, run_python
 from typer.testing import CliRunner
 
 from any2vec import signals
-from any2vec.cli import app, demo
+from any2vec.cli import app, words
 from any2vec.errors import Any2VecError
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
-from any2vec.training.running.interrupts import Interrupts
+from any2vec.training.ending import Interrupts
 
 TERMINATING = [signal.SIGTERM, signal.SIGHUP]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
@@ -228,7 +228,7 @@ def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypa
         raise error("no compiled object yet")
 
     monkeypatch.setattr(signals, "_ignored", threading.Event())
-    monkeypatch.setattr(demo.Word2Vec, "fit", train)
+    monkeypatch.setattr(words.Word2Vec, "fit", train)
     assert CliRunner().invoke(app, ["demo"]).exit_code == status
 
 

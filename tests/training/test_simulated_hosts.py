@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
-from any2vec.evaluate.checker import AnalogyChecker
+from any2vec.evaluate.analogies import AnalogyChecker
 from any2vec.report.rounds import KEYS
-from any2vec.sync import ids, masters
-from any2vec.sync.combiners import adasum, curvature, gradient
+from any2vec.sync import channel, masters
+from any2vec.sync.combiners import curvature, gradient, sums
 from any2vec.training import trainer
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.shown.progress import COMPILING, Quiet
+from any2vec.training.progress import COMPILING, Quiet
 from any2vec.vectors.questions import QuestionSection
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
@@ -134,7 +134,7 @@ def in_time(call, seconds=60):
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError("odd"), Any2VecError("bad questions")], ids=lambda error: type(error).__name__
+    "error", [ZeroDivisionError("odd"), Any2VecError("bad questions")], channel=lambda error: type(error).__name__
 )
 def test_an_error_in_a_callback_ends_all_hosts(error):
     def check(epoch, vectors):
@@ -233,7 +233,7 @@ def test_nothing_to_learn():
 def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
     kernels = [
         value
-        for module in (masters, ids, curvature, gradient, adasum)
+        for module in (masters, channel, curvature, gradient, sums)
         for value in vars(module).values()
         if hasattr(value, "signatures")
     ]

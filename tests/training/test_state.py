@@ -14,9 +14,9 @@ from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report
 from any2vec.samples.windows import Slice
 from any2vec.training import trainer
-from any2vec.training.running.decay import Decay
-from any2vec.training.running.schedule import Schedule
-from any2vec.training.shown.progress import Quiet
+from any2vec.training.options import Decay
+from any2vec.training.progress import Quiet
+from any2vec.training.schedule import Schedule
 
 SENTENCES = text(60)
 EPOCHS = 2

@@ -22,14 +22,13 @@ from any2vec.report.report import Report, peak_memory
 from any2vec.samples.windows import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
+from any2vec.training.ending import diverging
 from any2vec.training.hosts import host, row_host
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.options import Options
-from any2vec.training.running.decay import FLOOR
-from any2vec.training.running.divergence import diverging
-from any2vec.training.running.run import Run
-from any2vec.training.shown.progress import Quiet
+from any2vec.training.options import FLOOR, Options
+from any2vec.training.progress import Quiet
+from any2vec.training.run import Run
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
@@ -379,7 +378,7 @@ def test_values_that_are_not_finite(monkeypatch):
 
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
-    monkeypatch.setattr("any2vec.training.running.run._SECONDS_BETWEEN_CHECKS", -1.0)
+    monkeypatch.setattr("any2vec.training.run._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = RowHost.compute, []
 
     def poison(self, task):

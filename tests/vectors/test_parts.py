@@ -10,8 +10,7 @@ from naive_subwords import naive_mean
 from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, UnknownWordError
-from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.evaluate.similarity import evaluate_similarity
+from any2vec.evaluate.analogies import evaluate_analogies, evaluate_similarity
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.questions import QuestionSection
 from any2vec.vectors.sharded import ShardedVectors

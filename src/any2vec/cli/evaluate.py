@@ -14,14 +14,13 @@ from any2vec.cli import options
 from any2vec.cli.errors import Errors
 from any2vec.cli.graphs import COMMENTS, saying, sign, typed_graph_options
 from any2vec.cli.help import HelpfulCommand
-from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
+from any2vec.cli.vectors import VectorsFile
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
+from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
-from any2vec.evaluate.similarity import evaluate_similarity
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
 from any2vec.io.outputs import check_writable, replacing_file

@@ -1,5 +1,7 @@
 """`any2vec word2vec`: in place of the program word2vec, with its flags, its defaults and its files."""
 
+import difflib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,20 +11,176 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli.training import Job
-from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import together
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError, respelled
+from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.models import Word2Vec
-from any2vec.training.shown.progress import Display
+from any2vec.training.progress import Display
 from any2vec.vectors.classes import check_classes
 from any2vec.vectors.files import word2vec_c
 from any2vec.vectors.files.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["word2vec"]
+__all__ = ["FLAGS", "NAMES", "Flag", "options_of", "parse", "usage", "word2vec"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of word2vec."""
+
+    kind: type
+    """int, float, or str for a file."""
+    help: str
+    default: Any = None
+    low: float | None = None
+    high: float | None = None
+
+
+FLAGS = {
+    "train": Flag(str, "Text (compressed too), a directory, - for standard input"),
+    "output": Flag(str, "Where to write the word vectors, or the classes"),
+    "size": Flag(int, "Dimensions of a vector", 100),
+    "window": Flag(int, "Maximum distance between words", 5),
+    "sample": Flag(float, "Subsampling threshold, 1e-3 to 1e-5; 0 for none", 1e-3),
+    "hs": Flag(int, "1 for hierarchical softmax", 0, 0, 1),
+    "negative": Flag(int, "Negative examples, usually 3 to 10; 0 with -hs 1", 5, 0),
+    "threads": Flag(int, "Threads (all cores; word2vec: 12)"),
+    "iter": Flag(int, "Passes over the text", 5),
+    "min-count": Flag(int, "Discard words that occur less often", 5, 0),
+    "alpha": Flag(float, "Initial learning rate (0.05 for CBOW, 0.025 for skip-gram)"),
+    "classes": Flag(int, "Number of classes to write in place of vectors", 0, 0),
+    "debug": Flag(int, "0 shows nothing but errors, 1 a summary, 2 progress", 2, 0),
+    "binary": Flag(int, "1 for binary vectors, 0 for text", 0, 0, 1),
+    "save-vocab": Flag(str, "Where to write the vocabulary; without -output, only that"),
+    "read-vocab": Flag(str, "The vocabulary and its counts, in place of the text's"),
+    "force": Flag(int, "1 to replace files that hold something else", 0, 0, 1),
+    "cbow": Flag(int, "1 for continuous bag of words (CBOW), 0 for skip-gram", 1, 0, 1),
+}
+
+NAMES = {
+    "dim": "size",
+    "window": "window",
+    "sample": "sample",
+    "negative": "negative",
+    "threads": "threads",
+    "epochs": "iter",
+    "min_count": "min-count",
+    "alpha": "alpha",
+    "classes": "classes",
+    "vocabulary": "read-vocab",
+}
+"""Flags by the parameters that messages name."""
+
+_METAVARS = {int: "<int>", float: "<float>", str: "<file>"}
+_EXAMPLES = (
+    "-train data.txt -output vec.bin -size 200 -cbow 0 -binary 1",
+    "-train data.txt -output classes.txt -classes 500 -iter 15",
+    "-train data.txt -save-vocab vocab.txt",
+)
+
+
+def usage() -> str:
+    """Return what is shown without flags: all of them with their defaults, and examples."""
+    lines = [
+        "Usage: any2vec word2vec -FLAG VALUE ...",
+        "",
+        "Do what the program word2vec (version 0.1c) does, with its flags, defaults and",
+        "files; on many hosts too, under mpiexec. any2vec words has more options.",
+        "",
+    ]
+    for name, flag in FLAGS.items():
+        default = "" if flag.default is None else f" ({flag.default})"
+        lines.append(f"  {f'-{name} {_METAVARS[flag.kind]}':<20}{flag.help}{default}")
+    lines += [
+        "",
+        "Vectors, classes and vocabularies begin with </s>, the end of a line, as those",
+        "of word2vec; its vector is never trained. No corpus is kept in a cache.",
+        "",
+        *(f"  any2vec word2vec {example}" for example in _EXAMPLES),
+    ]
+    return "\n".join(lines)
+
+
+def parse(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the value of every flag; if it is not given its default, or None."""
+    given = _given(arguments)
+    if "train" not in given:
+        raise Any2VecError("-train is missing: name the file with the text")
+    if "output" not in given and "save-vocab" not in given:
+        raise Any2VecError("-output is missing: name a file for the vectors, or give -save-vocab alone")
+    found = {name: given.get(name, flag.default) for name, flag in FLAGS.items()}
+    if found["hs"] and "negative" in given and found["negative"]:
+        raise Any2VecError(
+            f"-hs 1 and -negative {found['negative']}: choose one, -hs 1 alone for hierarchical softmax or "
+            "-hs 0 for negative sampling (word2vec would train both at once)"
+        )
+    if found["hs"]:
+        found["negative"] = 0
+    elif not found["negative"]:
+        raise Any2VecError("-hs 0 and -negative 0: nothing to learn by; give -negative 5, or -hs 1")
+    if found["alpha"] is None:
+        found["alpha"] = 0.05 if found["cbow"] else 0.025
+    return found
+
+
+def options_of(flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of `Word2Vec` that flags stand for."""
+    options = {name: flags[flag] for name, flag in NAMES.items() if name not in ("classes", "negative")}
+    options["min_count"] = max(flags["min-count"], 1)  # a word of the text occurs once at least
+    options["model"] = "cbow" if flags["cbow"] else "skipgram"
+    options["loss"] = "hierarchical" if flags["hs"] else "negative"
+    if flags["cbow"]:
+        options["context"] = "mean"
+    if flags["negative"]:
+        options["negative"] = flags["negative"]
+    return options
+
+
+def _given(arguments: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name = argument.removeprefix("-")
+        if argument == name or name not in FLAGS:
+            raise Any2VecError(_unknown(argument))
+        if name in found:
+            raise Any2VecError(f"-{name} is given twice")
+        value = next(rest, None)
+        if value is None or (value[:1] == "-" and value[1:] in FLAGS):
+            raise Any2VecError(f"-{name} has no value: {_METAVARS[FLAGS[name].kind]} must follow it")
+        found[name] = _value(name, value)
+    return found
+
+
+def _unknown(argument: str) -> str:
+    if argument[:1] != "-":
+        return f"{shown(argument)} is no flag: flags begin with a dash, and each takes one value"
+    near = difflib.get_close_matches(argument.lstrip("-"), FLAGS, n=1)
+    hint = f"did you mean -{near[0]}?" if near else f"known are {', '.join('-' + name for name in FLAGS)}"
+    return f"unknown flag {argument[:40]}; {hint}"
+
+
+def _value(name: str, text: str) -> Any:
+    flag = FLAGS[name]
+    if flag.kind is str:
+        if not text or "\0" in text:
+            raise Any2VecError(f"-{name}: {shown(text)} is not the name of a file")
+        return text
+    try:
+        value = flag.kind(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in text:
+        kind = "a whole number" if flag.kind is int else "a number"
+        raise Any2VecError(f"-{name} is {shown(text)}; it must be {kind}")
+    if flag.low is not None and flag.high is not None and not flag.low <= value <= flag.high:
+        raise Any2VecError(f"-{name} is {value}; it must be {flag.low} or {flag.high}")
+    if flag.low is not None and value < flag.low:
+        raise Any2VecError(f"-{name} is {value}; it must be at least {flag.low}")
+    return value
+
 
 _HELP = {"-help", "--help", "-h", "--help-all"}
 

@@ -1,18 +1,41 @@
-"""Accuracy on analogy questions, counted as in word2vec's compute-accuracy."""
+"""Analogies, counted as in word2vec's compute-accuracy, and similarity of words; both also after each epoch."""
 
 import math
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from any2vec.options import whole_number
-from any2vec.vectors.questions import Questions, as_questions, fold, folded_ids
+from any2vec.vectors.questions import (
+    Pairs,
+    Questions,
+    as_pairs,
+    as_questions,
+    correlations,
+    fold,
+    folded_ids,
+    meant_word,
+    require_scipy,
+)
 from any2vec.vectors.search import answer
 from any2vec.vectors.vectors import Vectors, check_vectors
 
-__all__ = ["RESTRICT", "AnalogyResult", "AnalogyScore", "evaluate_analogies"]
+__all__ = [
+    "RESTRICT",
+    "AnalogyChecker",
+    "AnalogyResult",
+    "AnalogyScore",
+    "Checker",
+    "SimilarityChecker",
+    "SimilarityResult",
+    "evaluate_analogies",
+    "evaluate_similarity",
+]
 
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
 
@@ -149,3 +172,146 @@ def _as_dict(score: AnalogyScore) -> dict[str, Any]:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+@dataclass(frozen=True)
+class SimilarityResult:
+    """How well cosines agree with human judgements.
+
+    Attributes
+    ----------
+    spearman, pearson : float
+        Correlations over the pairs used, -1 to 1; NaN for fewer than two, or if all scores or cosines are equal.
+    used, skipped : int
+        Pairs whose words both have vectors, and the other pairs.
+    """
+
+    spearman: float
+    pearson: float
+    used: int
+    skipped: int
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Return all figures for JSON; None for an undefined correlation."""
+        correlations = {"spearman": self.spearman, "pearson": self.pearson}
+        known = {name: None if math.isnan(value) else value for name, value in correlations.items()}
+        return {**known, "used": self.used, "skipped": self.skipped}
+
+
+def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
+    """Correlate the cosines of pairs of words with human scores.
+
+    Case is ignored: of words that differ only in case, the most frequent is meant. Pairs with an unknown word are
+    skipped, unless it has a vector from its parts.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        Words by descending count.
+    pairs : path or sequence of (str, str, float)
+        A file for `read_pairs`, or what it returns.
+
+    Returns
+    -------
+    SimilarityResult
+        Spearman's and Pearson's correlations, and over how many pairs.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read, a vector is not finite, an argument is invalid, or SciPy is not installed.
+    """
+    check_vectors(vectors)
+    pairs = as_pairs(pairs)
+    ids = folded_ids(vectors.words)
+    meant = [(meant_word(a, vectors, ids), meant_word(b, vectors, ids), score) for a, b, score in pairs]
+    known = [(a, b, score) for a, b, score in meant if a is not None and b is not None]
+    cosines = np.array([vectors.similarity(a, b) for a, b, _ in known])
+    found = correlations(np.array([score for *_, score in known]), cosines)
+    pearson, spearman = (math.nan, math.nan) if found is None else (float(result.statistic) for result in found)
+    return SimilarityResult(spearman, pearson, len(known), len(pairs) - len(known))
+
+
+class Checker(ABC):
+    """Evaluates vectors of words every `every` epochs."""
+
+    def __init__(self, every: int) -> None:
+        self.every = whole_number("every", every, 1)
+        self.history: list[tuple[int, dict[str, float]]] = []
+        """Epochs and their figures."""
+
+    def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
+        """Evaluate the vectors after an epoch, counted from 1; return no figures for one that is not evaluated."""
+        if epoch % self.every:
+            return {}
+        figures = self._figures(vectors)
+        self.history.append((epoch, figures))
+        return figures
+
+    @abstractmethod
+    def _figures(self, vectors: Vectors) -> dict[str, float]: ...
+
+
+class AnalogyChecker(Checker):
+    """Answers analogy questions after an epoch.
+
+    Its figures are "analogies" (of all questions), "semantic", "syntactic" and "macro" accuracy in percent, NaN where
+    nothing could be asked.
+
+    Parameters
+    ----------
+    questions : path or sequence of QuestionSection
+        A file such as questions-words.txt, read now.
+    restrict : int, optional
+        Use only this many words, the most frequent ones; None for all.
+    every : int
+        Evaluate every `every` epochs.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read or an argument is invalid.
+    """
+
+    def __init__(self, questions: Questions, restrict: int | None = RESTRICT, every: int = 1) -> None:
+        self.questions = as_questions(questions)
+        self.restrict = None if restrict is None else whole_number("restrict", restrict, 1)
+        super().__init__(every)
+
+    def _figures(self, vectors: Vectors) -> dict[str, float]:
+        result = evaluate_analogies(vectors, self.questions, self.restrict)
+        scores = {"analogies": result.total, "semantic": result.semantic, "syntactic": result.syntactic}
+        return {name: score.accuracy for name, score in scores.items()} | {"macro": result.macro}
+
+
+class SimilarityChecker(Checker):
+    """Correlates cosines with human judgements after an epoch.
+
+    Its figures are "NAME spearman" and "NAME pearson", NaN where undefined.
+
+    Parameters
+    ----------
+    pairs : path or sequence of (str, str, float)
+        A file such as WordSim-353, read now.
+    name : str, optional
+        Prefix of the figures' names; by default the name of the file without ending, else "pairs".
+    every : int
+        Evaluate every `every` epochs.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read, an argument is invalid, or SciPy is not installed.
+    """
+
+    def __init__(self, pairs: Pairs, name: str | None = None, every: int = 1) -> None:
+        require_scipy()
+        if isinstance(pairs, str | os.PathLike):
+            name = name or Path(pairs).stem
+        self.pairs = as_pairs(pairs)
+        self.name = name or "pairs"
+        super().__init__(every)
+
+    def _figures(self, vectors: Vectors) -> dict[str, float]:
+        result = evaluate_similarity(vectors, self.pairs)
+        return {f"{self.name} spearman": result.spearman, f"{self.name} pearson": result.pearson}

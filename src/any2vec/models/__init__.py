@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 from any2vec.other_names import method_meant
 
 if TYPE_CHECKING:
-    from any2vec.models.callbacks import Callback
     from any2vec.models.documents import Doc2Vec
     from any2vec.models.estimator import Estimator
     from any2vec.models.nodes import DeepWalk, Node2Vec
+    from any2vec.models.reporting import Callback
     from any2vec.models.words import Word2Vec
 
 __all__ = ["Callback", "DeepWalk", "Doc2Vec", "Estimator", "Node2Vec", "Word2Vec"]
 
 _MODULES = {
-    "Callback": "callbacks",
+    "Callback": "reporting",
     "DeepWalk": "nodes",
     "Doc2Vec": "documents",
     "Estimator": "estimator",

@@ -16,16 +16,15 @@ from any2vec.corpus.corpus import StoredWorklist, taken_apart
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.sentences import sentences_of, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.evaluate.checker import Checker
-from any2vec.models.learned import document_vectors
+from any2vec.evaluate.analogies import Checker
+from any2vec.models.given import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES, MODELS, Operator
 from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
 from any2vec.operators.matrices import Matrices, zeros
 from any2vec.options import as_word, changed, check_options, documented, option
-from any2vec.training.options import Options
-from any2vec.training.running.decay import FLOOR
+from any2vec.training.options import FLOOR, Options
 from any2vec.vectors.derived import check_texts
 from any2vec.vectors.files.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors

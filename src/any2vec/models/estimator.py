@@ -18,10 +18,8 @@ from any2vec.cluster.machine import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
-from any2vec.models.callbacks import calling
-from any2vec.models.given import Given, check_given, shown_given
-from any2vec.models.learned import vectors_of
-from any2vec.models.reporting import Reporting
+from any2vec.models.given import Given, check_given, shown_given, vectors_of
+from any2vec.models.reporting import Reporting, calling
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
 from any2vec.operators import MODELS
@@ -29,11 +27,10 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report.report import Report
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.progress import Quiet
-from any2vec.training.trainer import train
+from any2vec.training.progress import Quiet
+from any2vec.training.start import Start
+from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["CheckWords", "Estimator"]

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self, cast
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
-from any2vec.models.checkpointed import CHECKPOINTS
 from any2vec.models.given import GIVEN
+from any2vec.models.reporting import CHECKPOINTS
 from any2vec.operators import OPERATORS
 from any2vec.options import as_path, typed
 from any2vec.report.report import Report, plain, without_nan

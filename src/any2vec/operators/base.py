@@ -285,7 +285,7 @@ class Rate(NamedTuple):
     pace : float
         Words that all threads do while this one does one.
     total : float
-        Words of all epochs; more, if it does not fall to 0 (`training.running.decay`).
+        Words of all epochs; more, if it does not fall to 0 (`training.options`).
     before : int
         Words of the slice before `low`, if it is one of several pieces: added first, the rate has the bits of one.
     """

@@ -4,7 +4,7 @@ Threads that update the same row fight over its cache lines: each must fetch wha
 the hottest rows are the first. Each thread works on copies of rows 0..n-1, behind the V masters. Now and then the
 copies are merged: a reduce and a broadcast (GraphAny2Vec, section 3.3). A row is merged after about as many of its
 windows as any other row: seldom, if it is seldom in one. Where the threads' cores share a cache, a line that another
-thread wrote is no farther than one that was evicted, and copies may be slower than none (`training.hosts.copying`).
+thread wrote is no farther than one that was evicted, and copies may be slower than none (`training.hosts.host`).
 """
 
 from typing import NamedTuple, Self

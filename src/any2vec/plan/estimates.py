@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan import formulas
-from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, Walking
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wires import wire_of
+from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
+from any2vec.training.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 
 __all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
 

@@ -1,7 +1,7 @@
 """All formulas of a plan: rows that a round touches, bytes, memory, seconds. Each docstring has the derivation.
 
 H hosts take n positions of a text of N words each in a round. Host j owns the masters of a range of vertices, such
-that hosts touch as many rows of each owner (`sync.partition`). All hosts take like slices, so what is expected of one
+that hosts touch as many rows of each owner (`sync.channel`). All hosts take like slices, so what is expected of one
 is expected of each, and arrays are by owner: ``x[j]`` is what a host does with the rows that host j owns.
 """
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from any2vec.operators import LOSSES, Operator
 from any2vec.operators.matrices import padded_width
-from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
+from any2vec.plan.quantities import PROGRAM, Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.samples.huffman import huffman_paths
 from any2vec.samples.negatives import probabilities
 from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
-from any2vec.sync.column_layout import ColumnLayout
+from any2vec.sync.channel import Partition
+from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import Combiner
-from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wires import wire_of
+from any2vec.sync.wire import wire_of
 
 __all__ = [
     "Rows",
@@ -245,7 +245,7 @@ def traffic(scheme: str, rows: Rows, wire: int, rebalanced: float = 0.0) -> Traf
     - pull-opt: the same for rows of e and of t apart.
     - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.
 
-    Ids for an owner are a list of int32, or a bit for each of its rows (`sync.ids`).
+    Ids for an owner are a list of int32, or a bit for each of its rows (`sync.channel`).
 
     A round takes two calls of all hosts for its sums. Ids of a matrix take two, lengths and content, and updates of
     PullModel one more. To reduce takes one call, as both matrices are on their way at the same time. RepModel

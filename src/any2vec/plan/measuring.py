@@ -10,35 +10,101 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from any2vec.cluster.communicator import Counted, Request
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError
+from any2vec.graph.shares.share import cut_graph
 from any2vec.io.memory import available
 from any2vec.io.shown import size
 from any2vec.operators import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.plan.formulas import number_of_rows
-from any2vec.plan.measuring_walks import measure_walks
 from any2vec.plan.text import Text
-from any2vec.plan.walking import WalkSpeeds
+from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds
 from any2vec.report.report import Report
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
+from any2vec.sync.beginning import warm_up
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.masters import Changes, merge
-from any2vec.sync.warmup import warm_up
-from any2vec.sync.wires import WIRES
+from any2vec.sync.wire import WIRES
 from any2vec.training.options import Options
-from any2vec.training.shown.progress import Quiet
+from any2vec.training.progress import Quiet
 from any2vec.training.trainer import train
+from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.walker import Walker
 
-__all__ = ["Speeds", "measure"]
+__all__ = ["Speeds", "measure", "measure_walks"]
+
+_MOST_WALKS = 1 << 24  # positions of the walks that are measured
+_FEW = 64  # walks that compile the kernels
+_BLOCK = 4096  # walks that a thread takes at a time, on the whole graph
+
+
+class _Counting(Counted):
+    """One host, which counts the questions and answers that it sends itself, and how often."""
+
+    def __init__(self) -> None:
+        super().__init__(alone())
+        self.rounds = 0
+
+    def ialltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        """Send to this host itself."""
+        if send.dtype == np.uint32:
+            self.sent += int(send_counts.sum()) * send[:1].nbytes
+        else:
+            self.rounds += 1
+        return super().ialltoallv(send, send_counts, receive, counts, starts)
+
+
+def measure_walks(graph: WalkedGraph) -> WalkSpeeds:
+    """Walk as many walks as a host has under way at a time; those in parts are measured if hosts may have parts."""
+    length = graph.how["length"]
+    walker = Walker(graph.graph, **graph.how, seed=graph.seed)
+    many = max(1, min(WALKS, graph.walks * walker.per_pass, _MOST_WALKS // length))
+    out, lengths = np.empty((many, length), np.int32), np.empty(many, np.int32)
+    here = min(many, walker.per_pass)
+
+    _walk(walker, min(here, _FEW), out, lengths)
+    took = _seconds(lambda: _walk(walker, here, out, lengths))
+    speed = int(lengths[:here].sum()) / took
+    if graph.place == "whole":
+        return WalkSpeeds(speed, speed, 0.0, 0.0)
+    host = _Counting()
+    asking = ShareWalker(cut_graph(graph.graph, 1, 0), host, **graph.how, seed=graph.seed)
+    asking.walk(0, min(many, _FEW), out[:_FEW], lengths[:_FEW])
+    host.sent = host.rounds = 0
+    took = _seconds(lambda: asking.walk(0, many, out, lengths))
+    positions = int(lengths.sum())
+    return WalkSpeeds(speed, positions / took, host.sent / positions, float(host.rounds))
+
+
+def _walk(walker: Walker, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
+    """Walk the first walks of a pass, some at a time."""
+    for low in range(0, last, _BLOCK):
+        high = min(low + _BLOCK, last)
+        walker.walk(0, low, high, out[low:high], lengths[low:high])
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.thread_time()
+    call()
+    return max(time.thread_time() - began, 1e-9)
+
 
 _FIRST, _MOST = 20_000, 2_000_000  # words trained on: to learn how fast it is; then for some time
 _SECONDS = 1.5

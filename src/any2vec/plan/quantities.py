@@ -1,13 +1,16 @@
-"""Quantities with units, as a user types them: 10Gbit, 50us, 64G, 2.5EUR/h."""
+"""Quantities with units, as a user types them: 10Gbit, 50us, 64G, 2.5EUR; and the machines of a plan."""
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from any2vec.errors import Any2VecError, shown
 
 __all__ = [
     "MOST_HOSTS",
+    "PROGRAM",
+    "Cluster",
     "Price",
     "duration",
     "memory",
@@ -15,6 +18,7 @@ __all__ = [
     "numbers_of_hosts",
     "price",
     "rate",
+    "seconds_of",
     "time_text",
     "unit_of",
 ]
@@ -100,3 +104,42 @@ def _parsed(pattern: str, text: str, name: str, what: str, usual: str) -> Any:
         bare = re.fullmatch(_NUMBER, text.strip())
         raise Any2VecError(f"`{name}` is {shown(text)}{', without a unit' if bare else ''}; it must be {what}, {usual}")
     return float(found[1]), *found.groups()[1:]
+
+
+PROGRAM = 160 << 20
+"""Bytes that the program takes (benchmarks/README.md)."""
+
+_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP and Ethernet, and the gap
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines to rent, all alike.
+
+    Attributes
+    ----------
+    hosts : tuple of int
+        The numbers of hosts to compare.
+    cores : int
+        Cores of a host, with a thread each.
+    bandwidth : float
+        Bytes per second that a host can send, and receive at the same time.
+    latency : float
+        Seconds that a message takes to another host, however short it is.
+    memory : float
+        Bytes of a host; infinity for no limit.
+    price : float, optional
+        Of a host, by the hour.
+    """
+
+    hosts: tuple[int, ...]
+    cores: int
+    bandwidth: float
+    latency: float
+    memory: float = math.inf
+    price: float | None = None
+
+
+def seconds_of(sent: float, cluster: Cluster) -> float:
+    """Return how long a link takes for so many bytes: a frame of Ethernet has 1,538, of which 1,448 are a message's."""
+    return sent / (_PAYLOAD * cluster.bandwidth)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.graph.graph import Graph
 from any2vec.graph.shares.share import GRAPHS, even_cuts
 from any2vec.models import DeepWalk
-from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
+from any2vec.plan.quantities import PROGRAM, Cluster, seconds_of
 from any2vec.walks.corpus import MOST_KEPT
 from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.walker import STARTS

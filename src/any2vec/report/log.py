@@ -2,19 +2,23 @@
 
 import errno
 import json
+import math
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from any2vec.errors import Any2VecError
-from any2vec.io.outputs import check_writable
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind
-from any2vec.report.report import plain, without_nan
+from any2vec.options import typed
+from any2vec.report.report import Report, plain, without_nan
+from any2vec.report.rounds import BY_HOST, PHASES, Rounds
 
-__all__ = ["OnRound", "RunLog", "check_log"]
+__all__ = ["OnRound", "RunLog", "as_report", "check_log", "read_report"]
 
 OnRound = Callable[[dict[str, Any]], None]
 """Called after each round with its figures: by the names of `report.rounds.Rounds`, `round`, its number, from 1, and
@@ -90,3 +94,136 @@ def _holds_log(path: Path) -> bool:
 
 
 LOG = Kind("the log of a run", _holds_log)
+
+
+_MOST = 2**63 - 1
+"""Of what is counted."""
+_MOST_EPOCHS = 1_000_000
+"""Of the option."""
+
+
+def read_report(path: Path) -> Report:
+    """Read what `--report` or `--log` wrote; of a log the last run, as far as it is."""
+    with refusals(path, what="cannot be read"):
+        text = path.read_bytes()
+    try:
+        is_log = text.startswith(b'{"event": ')
+        report = _of_log(_events(text)) if is_log else _of_figures(json.loads(text))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        known = isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError | UnicodeError)
+        why = error if known else "it is damaged" if is_log else "it is not JSON, or damaged"
+        raise Any2VecError(f"{path}: holds no report of a run: {why}; --report and --log write one") from None
+    return report
+
+
+def as_report(report: Any) -> Report:
+    """Return what a user gives as a report: an estimator's `report_`, its dict, or a path as of `read_report`."""
+    if isinstance(report, Report):
+        return report
+    if isinstance(report, Path):
+        return read_report(report)
+    wanted = "it must be an estimator's `report_`, or the file of a report or of a log"
+    try:
+        return _of_figures(report)
+    except ValueError as error:
+        raise Any2VecError(f"`report` is {shown(report)}: {error}; {wanted}") from None
+
+
+def _of_figures(found: Any) -> Report:
+    report: Report = typed(_checked(found), Report)
+    _check_lists(report)
+    return report
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict) or not found.keys() >= {"options", "rounds", "vocabulary"}:
+        raise ValueError("it has other names")
+    return found
+
+
+def _check_lists(report: Report) -> None:
+    """Raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
+    rounds = report.rounds
+    groups: tuple[dict[str, Any], ...] = (rounds.seconds, rounds.slowest, rounds.bytes, rounds.touched)
+    lists: list[Any] = [
+        rounds.elapsed,
+        rounds.words,
+        rounds.samples,
+        rounds.loss,
+        rounds.orthogonality,
+        rounds.orthogonal,
+        rounds.largest or rounds.epochs,  # earlier versions had none
+        rounds.waited or rounds.epochs,
+        rounds.hidden or rounds.epochs,
+    ]
+    lists += [values for group in groups for values in group.values()]
+    if {len(values) for values in lists} != {len(rounds.epochs)}:
+        raise ValueError("its rounds have lists of several lengths")
+    if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
+        raise ValueError("its rounds lack a phase")
+    of = {len(rounds.by_host.get(name, [])) for name in BY_HOST}
+    if rounds.by_host and of != {report.hosts}:
+        raise ValueError("its rounds have figures of other hosts")
+    if not all("epoch" in check for check in report.checks):
+        raise ValueError("a check has no epoch")
+    if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
+        raise ValueError("a number is too large")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def _events(text: bytes) -> list[dict[str, Any]]:
+    """Return the events of lines that are whole: the last may not be yet, and a full disk cuts others."""
+    found = []
+    for line in text.split(b"\n"):
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def _of_log(events: list[dict[str, Any]]) -> Report:
+    """Put together what the events of the last run say."""
+    starts = [number for number, event in enumerate(events) if event["event"] == "start"]
+    if not starts:
+        raise ValueError("it does not have the start of a run")
+    last = starts[-1]
+    report: Report = typed(_checked(events[last]), Report)
+    of_it = [event for event in events[last + 1 :] if event.get("run_id") == events[last].get("run_id")]
+    for event in of_it:  # earlier versions wrote no ids
+        if event["event"] == "round":
+            report.rounds.add_by_host(event.pop("by_host", {}))
+            for name, value in event.items():
+                _add(getattr(report.rounds, name, None), value)
+            report.rounds.count += 1
+            report.seconds["train"] = event["elapsed"]
+        elif event["event"] == "epoch":
+            figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss", "run_id")}
+            if event["epoch"] > min(report.options["epochs"], _MOST_EPOCHS):
+                raise ValueError("it has more epochs than its options, or than there can be")
+            report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
+            report.loss.append(event["loss"])
+            report.checks += [figures] if len(figures) > 1 else []
+        elif event["event"] == "again":  # without subsampling
+            report.rounds = Rounds()
+        elif event["event"] == "progress":
+            report.words_per_second = event["speed"]
+        elif event["event"] == "end":
+            vars(report).update(
+                vars(typed({**events[last], **event, "rounds": {}}, Report)) | {"rounds": report.rounds}
+            )
+    return _of_figures(vars(report) | {"rounds": vars(report.rounds)})
+
+
+def _add(lists: Any, value: Any) -> None:
+    """Add a figure to a list, or to each in a dict."""
+    if isinstance(lists, list):
+        lists.append(value)
+    elif isinstance(lists, dict):
+        for name, one in value.items():
+            _add(lists[name], one)

@@ -1,21 +1,280 @@
 """The page of a run: its report in one file of HTML, with figures, that needs no network."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from any2vec.errors import counted
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import counted, missing_extra
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.shown import size, table
-from any2vec.plot.figure import rendered
-from any2vec.report.figures import figure_of, panels
-from any2vec.report.report import Report, decimals
-from any2vec.report.slowest import slowest_lines, transfer
+from any2vec.plot.projection import colours
+from any2vec.plot.word_map import rendered
+from any2vec.report.report import Report, decimals, slowest_lines, transfer
+from any2vec.report.rounds import KEYS, PHASES, Rounds
 
-__all__ = ["PAGE", "facts", "write_page"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PAGE", "Panel", "draw", "facts", "figure_of", "panels", "write_page"]
+
+_FIRST, _SECOND = colours(2)
+_WIDTH, _HEIGHT = 5.2, 3.0  # inches of a panel
+_SHORTEST = 0.05  # seconds of a phase that is shown
+_MARKED = 40  # points that get a marker, at most
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure of a run: its title, what it shows, and the function that draws it into axes."""
+
+    title: str
+    note: str
+    draw: Callable[[Any], None]
+
+
+def panels(report: Report) -> Iterator[Panel]:
+    """Yield the figures for which a report has figures."""
+    if np.isfinite(report.loss).any():
+        yield Panel("Loss", "Mean over the samples of an epoch, and of the rounds.", lambda axes: _loss(axes, report))
+    for names in _alike(report.checks):
+        title = f"Check: {names[0]}" if len(names) == 1 else "Checks"
+        yield Panel(title, "After each epoch.", partial(_checks, report=report, names=names))
+    speeds = _speeds(report)
+    if len(speeds[0]) > 1:
+        yield Panel("Speed", "Words per second of all hosts, by round.", lambda axes: _speed(axes, *speeds))
+    if max(report.seconds.values(), default=0) >= _SHORTEST:
+        yield Panel("Time", "Where the time went.", lambda axes: _seconds(axes, report.seconds))
+    if report.hosts > 1 and len(report.rounds) > 1:
+        yield from _panels_of_hosts(report)
+
+
+def _panels_of_hosts(report: Report) -> Iterator[Panel]:
+    """Yield the figures of several hosts, by round."""
+    rounds = report.rounds
+    mean = {phase: rounds.seconds[phase] for phase in PHASES if any(rounds.slowest[phase])}
+    if mean:
+        note = "Mean over the hosts, in CPU seconds if they are simulated. Communication includes the wait for others."
+        if any(rounds.waited):
+            mean.pop("communication", None)
+            mean |= {"transfer": transfer(report), "waiting": rounds.waited}
+            note = "Mean over the hosts. Transfer and waiting for slower hosts are communication."
+        yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
+    sent, kinds = _megabytes(rounds, _step), _megabytes(rounds, lambda _, __, kind: kind)
+    if sent:
+        note = "Balance: sums of products of rows, which keep e and t alike."
+        yield Panel("Sent by all hosts", note, lambda axes: _stack(axes, rounds, sent, "MB"))
+    if len(kinds) > 1:
+        note = "Updates are changes of rows, which are reduced; values are rows, which are broadcast."
+        yield Panel("Sent, by kind", note, lambda axes: _stack(axes, rounds, kinds, "MB"))
+    if np.isfinite(rounds.orthogonality).any():
+        note = "Of one in 256 rows that several hosts changed, Eq. 9 of GraphAny2Vec (Gill et al., 2021): "
+        note += "1 if the directions of the changes are orthogonal, 1/k if k hosts changed a row alike."
+        yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
+    if any(map(any, rounds.touched.values())):
+        touched = {f"rows of {name}": values for name, values in rounds.touched.items()}
+        yield Panel("Rows touched by a host", "In a round.", lambda axes: _lines(axes, rounds, touched, "rows"))
+    if any(rounds.largest):
+        largest = {"change": rounds.largest}
+        note = "Of a number in a mini-batch. When it grows, values will explode."
+        yield Panel("Largest change", note, lambda axes: _lines(axes, rounds, largest, ""))
+
+
+def draw(report: Report, columns: int = 2) -> "Figure":
+    """Draw all panels into one figure of matplotlib."""
+    chosen = list(panels(report))
+    columns = max(1, min(columns, len(chosen)))
+    lines = max(1, -(-len(chosen) // columns))
+    figure = _figure(_WIDTH * columns, _HEIGHT * lines)
+    for place, panel in enumerate(chosen, 1):
+        axes = figure.add_subplot(lines, columns, place)
+        axes.set_title(panel.title, fontsize=10)
+        panel.draw(axes)
+        _plain(axes)
+    return figure
+
+
+def figure_of(panel: Panel) -> "Figure":
+    """Draw a panel alone, without its title."""
+    figure = _figure(_WIDTH, _HEIGHT)
+    axes = figure.add_subplot()
+    panel.draw(axes)
+    _plain(axes)
+    return figure
+
+
+def _figure(width: float, height: float) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("matplotlib", "plot") from None
+    return Figure((width, height), layout="constrained")
+
+
+def _plain(axes: Any) -> None:
+    """Leave lines and texts that are no figures pale."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8, color="#aaaaaa")
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#aaaaaa")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_size(8)
+
+
+def _loss(axes: Any, report: Report) -> None:
+    rounds = report.rounds
+    if len(rounds.loss) > len(report.loss):
+        axes.plot(rounds.epochs, rounds.loss, color=_FIRST, alpha=0.35, linewidth=1, label="rounds")
+    epochs = np.arange(1, len(report.loss) + 1)
+    axes.plot(epochs, report.loss, **_line(len(epochs)), color=_FIRST, label="epochs")
+    axes.set_xlabel("epoch")
+    _whole(axes)
+    if len(axes.lines) > 1:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _alike(checks: list[dict[str, float]]) -> list[list[str]]:
+    """Put names of checks together whose figures can share an axis: shares, per cent, others alone."""
+    largest: dict[str, float] = {}
+    for check in checks:
+        for name, value in check.items():
+            largest[name] = max(largest.get(name, 0.0), abs(value))
+    largest.pop("epoch", None)
+    shares = [name for name, value in largest.items() if value <= 1]
+    percent = [name for name, value in largest.items() if 1 < value <= 100]
+    return [names for names in (shares, percent) if names] + [[name] for name, value in largest.items() if value > 100]
+
+
+def _checks(axes: Any, report: Report, names: list[str]) -> None:
+    for name, colour in zip(names, colours(len(names)), strict=True):
+        found = [(check["epoch"], check[name]) for check in report.checks if name in check]
+        axes.plot(*zip(*found, strict=True), **_line(len(found)), color=colour, label=name)
+    axes.set_xlabel("epoch")
+    _whole(axes)
+    if len(names) > 1:
+        _legend(axes)
+
+
+def _speeds(report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the seconds at the end of each round, and raw words per second in it."""
+    rounds = report.rounds
+    elapsed, words = np.array([0.0, *rounds.elapsed]), np.array(rounds.words, float)
+    if rounds.epochs and words[0] < 0.99 * rounds.epochs[0] * report.kept_words:  # resumed: what was before is unknown
+        elapsed, words = elapsed[1:], words[1:]
+    seconds = np.diff(elapsed)
+    known = seconds > 0
+    raw = report.words / max(report.kept_words, 1)
+    return elapsed[1:][known], words[known] * raw / seconds[known]
+
+
+def _speed(axes: Any, seconds: NDArray[np.float64], speeds: NDArray[np.float64]) -> None:
+    units = {"hours": 3600, "minutes": 60, "seconds": 1}
+    name = next((name for name, unit in units.items() if seconds[-1] >= 2 * unit), "seconds")
+    axes.plot(seconds / units[name], speeds / 1e6, **_line(len(speeds)), color=_FIRST)
+    axes.set_xlabel(f"{name} of training")
+    axes.set_ylabel("million words/s")
+    axes.set_ylim(0)
+
+
+def _seconds(axes: Any, seconds: dict[str, float]) -> None:
+    names = [name for name in reversed(seconds) if seconds[name] >= _SHORTEST]
+    bars = axes.barh(names, [seconds[name] for name in names], color=_FIRST, height=min(0.6, 0.2 * len(names)))
+    axes.set_ylim(-0.5, len(names) - 0.5)
+    axes.bar_label(bars, fmt="{:,.1f} s", fontsize=8, padding=4)
+    axes.margins(x=0.15)
+    axes.set_xlabel("seconds")
+
+
+def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
+    numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
+    values = [[*one, one[-1]] for one in parts.values()]
+    labels = [f"{name}: {_short(sum(one))} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
+    axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
+    axes.set_ylabel(f"{unit} {_each(rounds)}")
+    _by_round(axes, rounds)
+    _legend(axes)
+
+
+def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
+    numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
+    for (name, one), colour in zip(parts.items(), colours(len(parts)), strict=True):
+        axes.stairs(one, numbers, baseline=None, color=colour, label=name, linewidth=1.2)
+    axes.set_ylabel(unit)
+    axes.set_ylim(0)
+    _by_round(axes, rounds)
+    if len(parts) > 1:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _orthogonality(axes: Any, rounds: Rounds) -> None:
+    for values, name, colour in (
+        (rounds.orthogonality, "mean of rows", _FIRST),
+        (rounds.orthogonal, "share of orthogonal rows", _SECOND),
+    ):
+        axes.plot(rounds.epochs, values, ".", markersize=3, color=colour, label=name)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("epoch")
+    _whole(axes)
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _megabytes(rounds: Rounds, part: Callable[[str, str, str], str]) -> dict[str, list[float]]:
+    """Sum up what was sent, by the part that a key of `Rounds.bytes` belongs to, for parts of which any was."""
+    parts: dict[str, NDArray[np.float64]] = {}
+    for key in KEYS:
+        if any(values := rounds.bytes.get(" ".join(key), [])):
+            name = part(*key)
+            parts[name] = parts.get(name, 0.0) + np.array(values, float) / 1e6
+    return {name: values.tolist() for name, values in parts.items()}
+
+
+def _step(phase: str, matrix: str, kind: str) -> str:
+    """Return what a key is part of; only with columns are values of both matrices sent: scores."""
+    if phase == "inspect":
+        return "inspection"
+    if kind == "moments":
+        return "balance"
+    return f"{phase} {'scores' if matrix == 'both' else matrix}"
+
+
+def _by_round(axes: Any, rounds: Rounds) -> None:
+    axes.set_xlabel("round")
+    axes.set_xlim(0, len(rounds.epochs) * rounds.each)
+    _whole(axes)
+
+
+def _each(rounds: Rounds) -> str:
+    return "per round" if rounds.each == 1 else f"per {rounds.each} rounds"
+
+
+def _line(points: int) -> dict[str, Any]:
+    return {"marker": "o" if points <= _MARKED else "", "markersize": 3, "linewidth": 1.5}
+
+
+def _legend(axes: Any) -> None:
+    """Name the parts below the axes."""
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.2), ncol=2, borderaxespad=0)
+
+
+def _whole(axes: Any) -> None:
+    """Let ticks be whole numbers, even if there is only one."""
+    from matplotlib.ticker import MaxNLocator
+
+    if axes.get_xlim()[1] >= 1:  # else a part of the first epoch
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def _short(number: float) -> str:
+    """Write a number with three digits at least: 1,480 and 0.601."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
+
 
 _MARK = b'<meta name="generator" content="any2vec report">'
 _HEAD = """<!doctype html>

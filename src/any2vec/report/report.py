@@ -5,11 +5,14 @@ import math
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
@@ -19,7 +22,7 @@ from any2vec.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["REPORT", "Report", "decimals", "peak_memory", "plain", "without_nan"]
+__all__ = ["REPORT", "Report", "decimals", "peak_memory", "plain", "slowest_lines", "transfer", "without_nan"]
 
 
 def peak_memory() -> int:
@@ -151,7 +154,7 @@ class Report:
         Any2VecError
             If matplotlib is not installed.
         """
-        from any2vec.report.figures import draw
+        from any2vec.report.page import draw
 
         return draw(self)
 
@@ -207,3 +210,45 @@ def plain(value: Any) -> Any:
 def decimals(value: float, digits: int = 4) -> str:
     """Write a number, or "-" if there is none."""
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+_MATTERS = 0.1  # of the time of training
+_FEWEST = 10  # rounds that say something of the network
+
+
+def transfer(report: Report) -> list[float]:
+    """Return the seconds of communication that were no waiting for slower hosts, by entry of the rounds."""
+    rounds = report.rounds
+    waited = rounds.waited or [0.0] * len(rounds.epochs)  # an earlier version had none
+    return [max(one - other, 0.0) for one, other in zip(rounds.seconds["communication"], waited, strict=True)]
+
+
+def slowest_lines(report: Report) -> Iterator[str]:
+    """Yield a line on the host that the others waited for to compute, and one on the host that received last.
+
+    There is none where little time was lost, or no host stands out.
+    """
+    by_host, train = report.rounds.by_host, report.seconds.get("train", 0.0)
+    if not by_host or report.hosts < 2:
+        return
+    awaited = np.array(by_host["awaited computing"])
+    host = int(awaited.argmax())
+    if awaited[host] > _MATTERS * train:
+        times = by_host["computing"][host] / max(np.delete(by_host["computing"], host).mean(), 1e-9)
+        yield (
+            f"host {host} was slowest: it computed {times:,.1f} times as long as the others in the mean, and was last "
+            f"in {_of(report, 'computing', host)}; they waited {awaited[host]:,.1f} s of {train:,.1f} s for it"
+        )
+    awaited, last = np.array(by_host["awaited receiving"]), np.array(by_host["last receiving"])
+    host = int(last.argmax())
+    enough = report.hosts > 2 and last.sum() >= _FEWEST and sum(transfer(report)) > _MATTERS * train
+    if enough and min(last[host] / last.sum(), awaited[host] / max(awaited.sum(), 1e-9)) > 0.5:
+        yield (
+            f"host {host} received last in {_of(report, 'receiving', host)}: "
+            "its network may be slower than that of the others"
+        )
+
+
+def _of(report: Report, what: str, host: int) -> str:
+    last = report.rounds.by_host[f"last {what}"]
+    return f"{last[host]:,.0f} of {sum(last):,.0f} rounds"

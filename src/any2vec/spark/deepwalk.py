@@ -13,9 +13,8 @@ from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import run, walking_program
 from any2vec.spark.model import DeepWalkModel
-from any2vec.spark.params import DeepWalkParams, with_setters
-from any2vec.spark.vertices import EDGES, check_vertices, column_named, vertex_column
-from any2vec.sync.wires import USUAL
+from any2vec.spark.params import EDGES, DeepWalkParams, check_vertices, column_named, vertex_column, with_setters
+from any2vec.sync.wire import USUAL
 
 __all__ = ["DeepWalk"]
 

@@ -13,9 +13,8 @@ from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import host_program, partitioned, run
 from any2vec.spark.model import Word2VecModel
-from any2vec.spark.params import Word2VecParams, with_setters
-from any2vec.spark.vertices import column_named
-from any2vec.sync.wires import USUAL
+from any2vec.spark.params import Word2VecParams, column_named, with_setters
+from any2vec.sync.wire import USUAL
 
 __all__ = ["Word2Vec"]
 

@@ -26,8 +26,7 @@ from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
 from any2vec.sync.number_formats import added, scale_of
-from any2vec.sync.rebalancing import Rebalancing
-from any2vec.sync.row_sample import row_sample
+from any2vec.sync.rebalancing import Rebalancing, row_sample
 
 __all__ = ["Balance", "is_due"]
 

@@ -13,7 +13,7 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 
-__all__ = ["Rebalancing"]
+__all__ = ["Rebalancing", "row_sample"]
 
 _WIDTH = register_width()
 _BLOCK = 512  # rows that a thread rebalances, at least
@@ -116,3 +116,22 @@ def _multiply(width: int) -> Any:
                     row[d] += products[d * tile + i]
 
     return multiply
+
+
+@njit(nogil=True, cache=True)
+def row_sample(first: int, n: int, number: int, hottest: int) -> Any:
+    """Choose some of the vertices first..first+n-1; return their rows, counted from `first`, and how many each is for.
+
+    All of the `hottest` are there, one in two of as many after them, one in four of twice as many, and so on.
+    Which these are changes with `number`.
+    """
+    most = min(n, 32 * hottest)
+    rows, weights = np.empty(most, np.int64), np.empty(most, np.float32)
+    found, low, high, one_of = 0, 0, hottest, 1
+    while low < first + n:
+        begin = max(low, first)
+        for vertex in range(begin + -(begin + number) % one_of, min(high, first + n), one_of):
+            rows[found], weights[found] = vertex - first, one_of
+            found += 1
+        low, high, one_of = high, 2 * high, 2 * one_of
+    return rows[:found].copy(), weights[:found].copy()

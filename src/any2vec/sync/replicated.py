@@ -9,12 +9,12 @@ from any2vec.cluster.communicator import Request
 from any2vec.operators.base import RowTable
 from any2vec.operators.matrices import Matrices, new_matrices
 from any2vec.samples.windows import Slice
+from any2vec.sync.channel import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.wires import wire_of
+from any2vec.sync.wire import wire_of
 
 __all__ = ["NEARLY", "RepModelNaive", "RepModelOpt"]
 

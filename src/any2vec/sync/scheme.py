@@ -16,11 +16,10 @@ from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import Matrices, padded_width
 from any2vec.samples.windows import Slice
 from any2vec.sync.balance import Balance
-from any2vec.sync.channel import Channel
+from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
-from any2vec.sync.partition import Partition
-from any2vec.sync.wires import wire_of
+from any2vec.sync.wire import wire_of
 
 __all__ = ["HostContext", "Scheme"]
 

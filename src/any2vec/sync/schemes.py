@@ -10,7 +10,7 @@ from any2vec.sync.server import Server
 __all__ = ["AUTO", "SCHEMES", "scheme_of"]
 
 AUTO = "auto"
-"""Stands for the scheme that `training.running.choice` finds best."""
+"""Stands for the scheme that `training.choice` finds best."""
 
 SCHEMES: dict[str, type[Scheme]] = {
     "rep-naive": RepModelNaive,

@@ -1,34 +1,38 @@
 """Algorithm 1 of GraphAny2Vec: epochs, rounds, computing, synchronizing."""
 
+import json
+import re
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.communicator import Communicator, LostHostError, together
+from any2vec.cluster.communicator import Communicator, LostHostError, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report
 from any2vec.report.rounds import Rounds
-from any2vec.sync.memory import check_memory
+from any2vec.sync.beginning import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
-from any2vec.sync.wires import USUAL
+from any2vec.sync.wire import USUAL
 from any2vec.training.checkpoints.checkpoint import Checkpoints
-from any2vec.training.going_on.start import Start
+from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.hosts.column_host import ColumnHost
 from any2vec.training.hosts.host import Host
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.running.choice import choose, usual_scheme
-from any2vec.training.running.owners import partition_of
-from any2vec.training.running.run import AfterEpoch, AfterRound, Run
-from any2vec.training.running.state import TrainingState
-from any2vec.training.shown.progress import Display
+from any2vec.training.progress import Display
+from any2vec.training.run import AfterEpoch, AfterRound, Run
+from any2vec.training.start import Start
+from any2vec.training.state import TrainingState
+from any2vec.version import __version__
 
-__all__ = ["AfterEpoch", "AfterRound", "train"]
+__all__ = ["AfterEpoch", "AfterRound", "check_agreement", "train"]
 
 
 def train(
@@ -118,3 +122,32 @@ def _as_begun(options: Options, state: TrainingState | None) -> Options:
     """Fill in what a run that is taken up had found out, or chosen."""
     wire = options.wire or (state.wire if state else None) or USUAL
     return replace(options, wire=wire, sample=options.sample if not state or state.sample is None else state.sample)
+
+
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")  # of an object, which is another one on each host
+_OF_A_HOST = {"threads", "verbose", "log", "on_round"}
+_OWN = {"cache", "start", "pretrained", "frozen", "vocabulary", "kinds"}
+"""What is compared elsewhere, and may have other names on other hosts: here, only whether it is given."""
+
+
+def check_agreement(model: Any, communicator: Communicator, more: Mapping[str, object]) -> None:
+    """Compare the parameters of an estimator, and `more` options, before a call depends on one; all hosts call this.
+
+    Raises
+    ------
+    SharedError
+        On all hosts, naming the first option that differs.
+    """
+    named = {f.name: getattr(model, f.name) for f in fields(model)} | {"checks after each epoch": bool(model.callbacks)}
+    mine = {"the estimator": type(model).__name__, "the version of any2vec": __version__}
+    for name, value in (named | dict(more)).items():
+        if name in _OWN:
+            mine[name] = "not given" if value is None else "given"
+        elif name not in _OF_A_HOST and name != "callbacks":
+            mine[name] = _ADDRESS.sub("", repr(str(value) if isinstance(value, Path) else value))
+    given = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
+    for host, theirs in enumerate(given):
+        for name in {**given[0], **theirs}:
+            if theirs.get(name) != given[0].get(name):
+                values = f"{given[0].get(name)} on host 0, {theirs.get(name)} on host {host}"
+                raise SharedError(f"the hosts were given different options: `{name}` is {values}")

@@ -19,7 +19,7 @@ from any2vec.vectors.search import no_zeros
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from any2vec.plot.groups import Groups, Labels
+    from any2vec.plot.projection import Groups, Labels
     from any2vec.plot.word_map import WordMap
 
 __all__ = ["TOP", "Maps"]
@@ -90,14 +90,14 @@ class Maps(Lookup):
             If there are fewer than three words, a vector is not finite, all vectors point the same way, an argument is
             invalid, or a library is not installed.
         """
-        from any2vec.plot import groups, projection
+        from any2vec.plot import projection
         from any2vec.plot.word_map import WordMap
 
         method = projection.check_method(method, settings)
         seed, neighbours = whole_number("seed", seed, 0), whole_number("neighbours", neighbours, 0)
         if labels is not None and clusters is not None:
             raise Any2VecError("`labels` and `clusters` both give words their groups; give one of them")
-        known = None if labels is None else groups.labels_of(labels)
+        known = None if labels is None else projection.labels_of(labels)
         ids = self._shown(words, top)
         if len(ids) < projection.FEWEST:
             raise Any2VecError(f"a map needs at least {projection.FEWEST} words, not {len(ids)}")
@@ -106,7 +106,7 @@ class Maps(Lookup):
         names = [self.words[i] for i in ids]
         grouped: Groups | None = None
         if known is not None:
-            grouped = groups.by_labels(names, known, self, skip_unknown=skip_unknown)
+            grouped = projection.by_labels(names, known, self, skip_unknown=skip_unknown)
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
         rows: NDArray[np.float32] = self.matrix[ids]
@@ -147,7 +147,7 @@ class Maps(Lookup):
         Any2VecError
             As `map` does, or if the size is not 0.5 to 100 inches.
         """
-        from any2vec.plot.figure import check_size
+        from any2vec.plot.word_map import check_size
 
         check_size(width, height)
         return self.map(words, top, **{"neighbours": 0, **how}).figure(width, height)
@@ -182,7 +182,7 @@ class Maps(Lookup):
         return name
 
     def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
-        from any2vec.plot.groups import MOST, by_classes
+        from any2vec.plot.projection import MOST, by_classes
         from any2vec.vectors.classes import classes
         from any2vec.vectors.vectors import Vectors
 

@@ -2,8 +2,6 @@
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.options import check_options
-from any2vec.sync.combiners.adasum import Adasum
-from any2vec.sync.combiners.average import Average
 from any2vec.sync.combiners.base import (
     Combiner,
     CombinerContext,
@@ -15,7 +13,7 @@ from any2vec.sync.combiners.base import (
 )
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.combiners.gradient import Gradient
-from any2vec.sync.combiners.sum import Sum
+from any2vec.sync.combiners.sums import Adasum, Average, Sum
 
 __all__ = [
     "COMBINERS",

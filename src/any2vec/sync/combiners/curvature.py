@@ -39,7 +39,7 @@ from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
-from any2vec.sync.row_sample import row_sample
+from any2vec.sync.rebalancing import row_sample
 
 __all__ = ["Curvature"]
 

@@ -24,8 +24,15 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.io.outputs import refusals
 from any2vec.private import make_private
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoints.checkpoint_files import CheckpointFiles, check_folder, flush, gone, put, reason
-from any2vec.training.checkpoints.folder_lock import FolderLock
+from any2vec.training.checkpoints.checkpoint_files import (
+    CheckpointFiles,
+    FolderLock,
+    check_folder,
+    flush,
+    gone,
+    put,
+    reason,
+)
 from any2vec.training.checkpoints.manifest import (
     FORMAT,
     Facts,
@@ -36,7 +43,7 @@ from any2vec.training.checkpoints.manifest import (
     shard_name,
 )
 from any2vec.training.checkpoints.own_shards import OwnShards
-from any2vec.training.running.state import TrainingState
+from any2vec.training.state import TrainingState
 
 __all__ = ["Checkpoints"]
 

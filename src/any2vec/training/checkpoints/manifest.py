@@ -16,10 +16,10 @@ from any2vec.errors import shown
 from any2vec.io.inputs import open_regular
 from any2vec.io.memory import CACHED
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wires import WIRES
-from any2vec.training.running.decay import Decay
-from any2vec.training.running.schedule import MOST_ROUNDS, Schedule
-from any2vec.training.running.state import MeterState
+from any2vec.sync.wire import WIRES
+from any2vec.training.options import Decay
+from any2vec.training.schedule import MOST_ROUNDS, Schedule
+from any2vec.training.state import MeterState
 
 __all__ = [
     "FORMAT",

@@ -16,7 +16,7 @@ from any2vec.private import private
 from any2vec.sync.scheme import Scheme
 from any2vec.training.checkpoints.checkpoint_files import gone, reason
 from any2vec.training.checkpoints.manifest import manifest_name
-from any2vec.training.running.state import TrainingState
+from any2vec.training.state import TrainingState
 
 __all__ = ["OwnShards"]
 

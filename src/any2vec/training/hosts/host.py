@@ -1,6 +1,9 @@
 """A host of Algorithm 1, as the trainer sees it: it computes rounds, and Ctrl-C stops it."""
 
+import math
+import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
@@ -9,21 +12,21 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine import usable_cores
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.workers import SharedCache, Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
 from any2vec.operators.base import Rate, ThreadStats
 from any2vec.operators.tiles import register_width
 from any2vec.samples.windows import Slice
+from any2vec.sync.channel import Partition
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
-from any2vec.sync.partition import Partition
 from any2vec.sync.scheme import Scheme
-from any2vec.training.going_on.start import Start
+from any2vec.training.ending import Interrupts
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.running.interrupts import Interrupts
+from any2vec.training.start import Start
 
-__all__ = ["Host", "Task"]
+__all__ = ["Copying", "Host", "Task"]
 
 _LEAST = 10_000  # words worth a thread
 
@@ -169,3 +172,84 @@ class Host(ABC):
 
     def skip_inspection(self) -> None:  # noqa: B027
         """Inspect no more, as no round follows; all hosts agree on that."""
+
+
+_FIRST = 10.0  # seconds of a shared cache until the first trial, and between two; each time twice as long
+_TRIAL = 0.25  # seconds of a thread in a trial
+_OFTEN, _SELDOM = 0.5, 5.0  # seconds between two looks at the cache while rows are not copied, and while they are
+_RECENT = 0.5  # what counts of earlier chunks at each look
+
+
+class _Speed(NamedTuple):
+    """Positions done, and the seconds that threads took for them."""
+
+    positions: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: "_Speed") -> "_Speed":  # type: ignore[override]
+        return _Speed(self.positions + other.positions, self.seconds + other.seconds)
+
+
+class Copying:
+    """Decides for the threads of a host.
+
+    Parameters
+    ----------
+    threads : int
+        The threads.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads, self._cache = threads, SharedCache()
+        self._chunks = deque[tuple[bool, _Speed]]()
+        self._advantage = 0.0  # of chunks without copies where a cache is shared: sum over trials of the logarithm
+        self._trying, self._settled = False, False
+        self._usual = self._tried = _Speed()
+        self._wait, self._next = _FIRST, math.inf
+
+    def done(self, copied: bool, positions: int, seconds: float) -> None:
+        """Note how long a thread took for a chunk, with copies or without."""
+        self._chunks.append((copied, _Speed(positions, seconds)))
+
+    def wanted(self) -> bool:
+        """Return whether threads are to copy rows, from their next chunk on; called every tenth of a second or so."""
+        speeds = {False: _Speed(), True: _Speed()}
+        for _ in range(len(self._chunks)):  # threads add to it meanwhile
+            copied, speed = self._chunks.popleft()
+            speeds[copied] += speed
+        if not self._cache.is_shared(_SELDOM if self._copies else _OFTEN):
+            self._stop_trial()
+            self._advantage, self._wait = 0.0, _FIRST
+            return True
+        best = self._copies_best
+        if self._trying:
+            if self._settled:
+                self._tried += speeds[not best]
+            self._settled |= speeds[not best].seconds > 0  # the first chunks fetch what others had
+            if self._tried.seconds >= _TRIAL * self._threads:
+                self._compare()
+            return self._copies
+        old = self._usual
+        self._usual = _Speed(_RECENT * old.positions, _RECENT * old.seconds) + speeds[best]
+        self._next = min(self._next, time.monotonic() + self._wait)
+        self._trying = self._usual.positions > 0 and time.monotonic() >= self._next
+        return self._copies
+
+    @property
+    def _copies_best(self) -> bool:
+        return self._advantage <= 0
+
+    @property
+    def _copies(self) -> bool:
+        return self._copies_best != self._trying
+
+    def _compare(self) -> None:
+        tried, usual = (speed.positions / speed.seconds for speed in (self._tried, self._usual))
+        self._advantage += math.log(tried / usual) * (1 if self._copies_best else -1)
+        self._wait *= 2
+        self._stop_trial()
+
+    def _stop_trial(self) -> None:
+        self._trying = self._settled = False
+        self._usual = self._tried = _Speed()
+        self._next = math.inf

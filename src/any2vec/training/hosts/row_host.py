@@ -23,17 +23,16 @@ from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.negatives import PooledTables
 from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
+from any2vec.sync.beginning import warm_up, warm_up_balance
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
-from any2vec.sync.warmup import warm_up, warm_up_balance
-from any2vec.sync.wires import FLOAT32
-from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Host, Task
-from any2vec.training.running.owners import visits_of
-from any2vec.training.running.schedule import default_rounds
+from any2vec.sync.wire import FLOAT32
+from any2vec.training.choice import visits_of
+from any2vec.training.hosts.host import Copying, Host, Task
+from any2vec.training.schedule import default_rounds
+from any2vec.training.start import Start
 
 __all__ = ["RowHost"]
 

@@ -168,7 +168,7 @@ class Hub(Lookup):
         --------
         any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
         """
-        from any2vec.report.read import as_report
+        from any2vec.report.log import as_report
         from any2vec.vectors.files.formats import NATIVE, save
 
         vectors: Any = self

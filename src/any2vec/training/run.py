@@ -15,20 +15,19 @@ from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
+from any2vec.sync.channel import Partition
 from any2vec.sync.combiners import Round
-from any2vec.sync.partition import Partition
+from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
-from any2vec.training.going_on.blend import Blend
-from any2vec.training.going_on.start import Start
+from any2vec.training.ending import LARGEST, diverging, not_finite
 from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
-from any2vec.training.running.divergence import LARGEST, diverging, not_finite
-from any2vec.training.running.left import what_is_left
-from any2vec.training.running.meter import Meter, RoundTotals, pack_totals
-from any2vec.training.running.schedule import Schedule
-from any2vec.training.running.state import MeterState, TrainingState
-from any2vec.training.shown.progress import Display, too_many_hosts, warn
+from any2vec.training.progress import Display, too_many_hosts, warn
+from any2vec.training.schedule import Schedule
+from any2vec.training.start import Start
+from any2vec.training.state import MeterState, TrainingState, what_is_left
 
 __all__ = ["AfterEpoch", "AfterRound", "Run"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from any2vec.operators.base import ThreadStats
 from any2vec.report.rounds import Done
 from any2vec.training.options import Options
-from any2vec.training.running.state import MeterState
-from any2vec.training.shown.progress import Display
+from any2vec.training.progress import Display
+from any2vec.training.state import MeterState
 
 __all__ = ["Meter", "RoundTotals", "pack_totals"]
 

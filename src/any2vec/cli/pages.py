@@ -11,19 +11,22 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying
-from any2vec.cli.similar import VectorsFile
+from any2vec.cli.options import Force
 from any2vec.cli.training import check_apart, check_one_process
-from any2vec.errors import Any2VecError, shown
+from any2vec.cli.vectors import VectorsFile
+from any2vec.errors import Any2VecError, escaped, shown
 from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
-from any2vec.io.shown import Console, is_page
+from any2vec.io.shown import PAGE_ENDINGS, Console, is_page
 from any2vec.options import can_be_path
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
-from any2vec.training.shown.progress import display_for
+from any2vec.report.log import read_report
+from any2vec.report.page import write_page
+from any2vec.training.progress import display_for
 from any2vec.vectors.files.formats import load
 from any2vec.vectors.maps import TOP
 
-__all__ = ["map"]
+__all__ = ["map", "report"]
 
 
 def map(  # noqa: A001  (the command's name)
@@ -138,3 +141,20 @@ def _logged_by(say: Callable[[str], None]) -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="What --report or --log wrote; the run may go on.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="Where to write the page.", show_default=False)
+    ],
+    force: Force = False,
+) -> None:
+    """Show a run as a page, with figures.
+
+    They are loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
+    """
+    if not is_page(output):
+        raise Any2VecError(f"{output}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
+    write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
+    typer.echo(escaped(f"the page is in {output}"))

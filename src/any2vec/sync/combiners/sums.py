@@ -1,4 +1,4 @@
-"""Adasum (Maleki et al. 2020, "Scaling distributed training with adaptive summation"), applied in host order."""
+"""Combiners that need no model of the loss: the sum, the average, and Adasum."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.sync.combiners.base import PartsCombiner
+from any2vec.sync.combiners.base import PartsCombiner, SumCombiner
 
-__all__ = ["Adasum"]
+__all__ = ["Adasum", "Average", "Sum"]
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
@@ -45,3 +45,22 @@ class Adasum(PartsCombiner):
     ) -> None:
         """Combine pairwise, in host order."""
         _combine(parts, starts, out)
+
+
+class Average(SumCombiner):
+    """The sum of what hosts added, divided by the number of all hosts."""
+
+    def scale(
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+    ) -> None:
+        """Divide by the number of hosts."""
+        sums *= np.float32(1.0 / self.context.channel.communicator.size)
+
+
+class Sum(SumCombiner):
+    """What all hosts added, added up."""
+
+    def scale(
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+    ) -> None:
+        """Leave the sums as they are."""

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.operators.matrices import Matrices
-from any2vec.sync.partition import Partition
+from any2vec.sync.channel import Partition
+from any2vec.training.schedule import Schedule
 
-__all__ = ["MeterState", "TrainingState"]
+__all__ = ["MeterState", "TrainingState", "what_is_left"]
 
 
 class MeterState(NamedTuple):
@@ -113,3 +114,30 @@ class TrainingState:
             given[name] = None if facts[name] is None else np.array(facts[name], np.int64).reshape(-1, 2)
         given["meter"] = MeterState(**facts["meter"] | {"losses": tuple(facts["meter"]["losses"])})
         return cls(**given | {"masters": masters, "missing": missing})
+
+
+def what_is_left(
+    schedule: Schedule, number: int, part: int, left: list[tuple[int, int]], communicator: Communicator
+) -> NDArray[np.int64]:
+    """Return the positions of W, from and to, rising, that all hosts have left in the epoch of a round; all call this.
+
+    `part` is the part that this host takes slices of, as others may, and `left` what it has left of its slice.
+    """
+    slice_ = schedule.slice(part, number)
+    assert slice_ is not None
+    first = schedule.first(part)
+    here = [(first + low, first + high) for begin, end in left for low, high in slice_.part(begin, end).ranges]
+    ranges = {
+        (low, high)
+        for found in allgather_bytes(communicator, np.array(here, np.int64).tobytes())
+        for low, high in np.frombuffer(found, np.int64).reshape(-1, 2).tolist()
+    }
+    if number + 1 < schedule.numbers(schedule.epoch(number)).stop:
+        ranges |= {(low, high) for low, high in schedule.left(number + 1).tolist()}
+    joined: list[list[int]] = []
+    for low, high in sorted(ranges):
+        if joined and joined[-1][1] == low:
+            joined[-1][1] = high
+        elif low < high:
+            joined.append([low, high])
+    return np.array(joined, np.int64).reshape(-1, 2)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators.base import Rate
 from any2vec.samples.windows import Slice
-from any2vec.training.running.decay import Decay
+from any2vec.training.options import Decay
 
 __all__ = ["MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]
 

@@ -27,9 +27,9 @@ from any2vec.operators.merging import LEAST, share_gone
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
-from any2vec.training.going_on.start import Rows, Start
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.running.decay import Decay
+from any2vec.training.options import Decay
+from any2vec.training.start import Rows, Start
 
 __all__ = ["Blend"]
 
