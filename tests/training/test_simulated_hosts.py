@@ -134,7 +134,7 @@ def in_time(call, seconds=60):
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError("odd"), Any2VecError("bad questions")], channel=lambda error: type(error).__name__
+    "error", [ZeroDivisionError("odd"), Any2VecError("bad questions")], ids=lambda error: type(error).__name__
 )
 def test_an_error_in_a_callback_ends_all_hosts(error):
     def check(epoch, vectors):
