@@ -77,14 +77,6 @@ def test_training_equals_the_naive(model, loss, more):
     assert np.abs(e - start.embedding).max(axis=1).min() > 0  # every row was met
 
 
-@pytest.mark.slow  # test_features.py has a quick one
-@pytest.mark.parametrize(("model", "loss", "more"), [*MODELS[:2], MODELS[-1]], ids=str)
-def test_all_schemes_give_the_same_bits(model, loss, more):
-    found = [bits(fitted(model=model, loss=loss, hosts=3, rounds=2, scheme=scheme, **more)) for scheme in NAMES]
-    assert all(one == found[0] for one in found)
-    assert found[0] != bits(fitted(model=model, loss=loss, **more))
-
-
 def long_sentences():
     words = [word for sentence in sentences(600) for word in sentence]
     return [words[:1300], words[1300:1350], words[1350:2000], words[2000:]]
