@@ -8,8 +8,8 @@ def slow(*values):
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-def slow_but(quick, cases):
-    """Return all cases, as slow but for some."""
+def slow_but(quick, cases, unpacked=False):
+    """Return all cases, as slow but for some; `unpacked` are tuples of several arguments."""
     cases = list(cases)
     assert all(case in cases for case in quick)
-    return [case if case in quick else slow(*(case if isinstance(case, tuple) else [case])) for case in cases]
+    return [case if case in quick else slow(*case) if unpacked else slow(case) for case in cases]

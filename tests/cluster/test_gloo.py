@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from marks import slow
 from ranks import VARIABLES, run_python
 from simulated import text
 from typer.testing import CliRunner
@@ -117,7 +118,7 @@ def test_a_host_says_what_it_receives_before_it_sends():
 
 @needs_torch
 @pytest.mark.parametrize(
-    "options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"], ["--wire", "float32"]]
+    "options", [[], slow(["--scheme", "columns", "--batch", "7", "--model", "cbow"]), slow(["--wire", "float32"])]
 )
 def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", "--no-python", sys.executable]
@@ -130,6 +131,7 @@ def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
     assert (corpus / "run.bin").read_bytes() == (corpus / "simulated.bin").read_bytes()
 
 
+@pytest.mark.slow
 @needs_torch
 def test_torchrun_starts_hosts_again(corpus):
     """One is killed after the first checkpoint; the rest of the run has the same bits."""
@@ -156,11 +158,16 @@ if os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
 
 
 @needs_torch
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, slow(signal.SIGINT)])
 def test_signals_end_a_host_that_waits_for_others_to_join(corpus, sent):
     alone, other = start("-c", MAIN, *TRAIN, "-o", "v.bin", hosts=2)
     other.kill()
-    time.sleep(6)
+    (port,) = re.findall(rb"MASTER_PORT=(\d+)", Path(f"/proc/{alone.pid}/environ").read_bytes())
+    with socket.socket() as seeking:
+        while seeking.connect_ex(("127.0.0.1", int(port))):  # it does not wait yet
+            assert alone.poll() is None
+            time.sleep(0.05)
+    time.sleep(0.5)
     assert alone.poll() is None
     alone.send_signal(sent)
     began = time.monotonic()
@@ -200,6 +207,7 @@ def test_a_host_that_dies_is_an_error_on_all_others(corpus):
     assert not (corpus / "v.bin").exists()
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_host_that_stalls_is_an_error_on_all_others():
     script = """
@@ -216,6 +224,7 @@ except Any2VecError as error:
     assert [found[0][0], found[2][0]] == [3, 3]
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_graph_in_parts_has_the_bits_of_the_whole_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

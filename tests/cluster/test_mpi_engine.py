@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from marks import slow
 from ranks import MPIEXEC, VARIABLES, needs_mpi, run_python
 
 from any2vec.cluster import mpi
@@ -60,6 +61,7 @@ def test_every_call_gives_what_the_local_engine_gives(tmp_path):
     assert lines(ran) == [f"{rank} same" for rank in range(4)]
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_large_messages_and_late_ranks(tmp_path):
     ran = start(
@@ -90,6 +92,7 @@ def test_large_messages_and_late_ranks(tmp_path):
     assert lines(ran) == ["done"] * 4
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_counts_over_two_to_the_31(tmp_path):
     ran = start(
@@ -126,6 +129,7 @@ def test_counts_over_two_to_the_31(tmp_path):
     assert lines(ran) == []
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_waiting_burns_no_core(tmp_path):
     ran = start(
@@ -151,7 +155,7 @@ def test_waiting_burns_no_core(tmp_path):
 
 
 @needs_mpi
-@pytest.mark.parametrize("how", ["os.kill(os.getpid(), 9)", "raise KeyError('odd')", "mpi.end_all()"])
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), 9)", slow("raise KeyError('odd')"), slow("mpi.end_all()")])
 def test_a_rank_that_dies_ends_all(tmp_path, how):
     ran = start(
         tmp_path,
@@ -168,6 +172,7 @@ def test_a_rank_that_dies_ends_all(tmp_path, how):
     assert ("KeyError: 'odd'" in ran.stderr) == ("odd" in how)
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_a_healthy_end_with_a_status(tmp_path):
     ran = start(tmp_path, "world.barrier()\nsys.exit(2)", 2)
@@ -175,6 +180,7 @@ def test_a_healthy_end_with_a_status(tmp_path):
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_a_launcher_of_another_make_is_named(tmp_path):
     script = """
@@ -254,7 +260,7 @@ except Any2VecError as error:
 
 
 @needs_mpi
-@pytest.mark.parametrize("stall", ["time.sleep(50)", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"])
+@pytest.mark.parametrize("stall", [slow("time.sleep(50)"), "import signal; os.kill(os.getpid(), signal.SIGSTOP)"])
 def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
     began = time.monotonic()
     ran = start(tmp_path, STALLING.format(stall=stall), ANY2VEC_TIMEOUT="2")
@@ -267,6 +273,7 @@ def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
     assert int(found[1]) < 4  # one limit, not one more for each block
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_a_rank_that_stalls_in_the_middle_of_a_message_ends_all(tmp_path):
     script = """
@@ -289,6 +296,7 @@ def test_a_rank_that_stalls_in_the_middle_of_a_message_ends_all(tmp_path):
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_ranks_that_wait_are_not_named(tmp_path):
     """They wait for the stalled one in another call, for a shorter time."""
@@ -317,6 +325,7 @@ def test_time_limits(monkeypatch):
             time_limit()
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.skipif(not Path(MPIEXEC or "").with_name("mpiexec.gforker").exists(), reason="no MPICH with gforker")
 def test_ranks_that_open_no_port(tmp_path):
@@ -349,6 +358,7 @@ mpi.world()
 """
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_a_rank_that_never_comes_to_mpi(tmp_path):
     ran = start(tmp_path, "", ranks=3, header=LATE, ANY2VEC_TIMEOUT="1")
@@ -356,6 +366,7 @@ def test_a_rank_that_never_comes_to_mpi(tmp_path):
     assert ran.stderr.count("any2vec: a host has not joined in for 1 seconds: stopped, cut off, or very slow") == 1
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_signals_end_a_rank_that_waits_for_mpi(tmp_path, sent):

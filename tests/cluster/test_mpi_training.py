@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from marks import slow
 from ranks import needs_mpi, results, run_python
 from simulated import SIZES, rounds_more, text
 from typer.testing import CliRunner
@@ -64,14 +65,14 @@ def counts(path):
 @pytest.mark.parametrize(
     ("ranks", "options"),
     [
-        (2, ["--combine", "average", "--scheme", "rep-naive", "--rounds", "1"]),
-        (2, ["--combine", "gradient", "--scheme", "rep-opt", "--sample", "0.05"]),
-        (2, ["--combine", "adasum", "--scheme", "pull-base", "--rounds", "2"]),
-        (2, ["--model", "cbow", "--combine", "curvature", "--kappa", "0.2"]),
-        (3, ["--batch", "7", "--scheme", "columns", "--rounds", "2"]),
-        (2, ["--combine", "average", "--scheme", "server"]),
+        slow(2, ["--combine", "average", "--scheme", "rep-naive", "--rounds", "1"]),
+        slow(2, ["--combine", "gradient", "--scheme", "rep-opt", "--sample", "0.05"]),
+        slow(2, ["--combine", "adasum", "--scheme", "pull-base", "--rounds", "2"]),
+        slow(2, ["--model", "cbow", "--combine", "curvature", "--kappa", "0.2"]),
+        slow(3, ["--batch", "7", "--scheme", "columns", "--rounds", "2"]),
+        slow(2, ["--combine", "average", "--scheme", "server"]),
         (3, ["--combine", "curvature", "--wire", "float32"]),
-        (2, ["--subwords", "2-3", "--combine", "average", "--scheme", "pull-opt"]),
+        slow(2, ["--subwords", "2-3", "--combine", "average", "--scheme", "pull-opt"]),
     ],
     ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
 )
@@ -88,6 +89,7 @@ def test_ranks_write_what_simulated_hosts_write(corpus, ranks, options):
     assert {path.suffix for path in corpus.iterdir()} == {".txt", ".bin", ".json"}
 
 
+@pytest.mark.slow
 def test_word2vecs_flags_on_ranks(corpus):
     sizes = ["-size", "16", "-window", "3", "-negative", "3", "-min-count", "1", "-threads", "1", "-cbow", "0"]
     given = ["-m", "any2vec", "word2vec", "-train", "text.txt", *sizes]
@@ -111,6 +113,7 @@ def test_word2vecs_flags_on_ranks(corpus):
     assert {path.name for path in corpus.iterdir()} == files
 
 
+@pytest.mark.slow
 def test_more_ranks_than_cores(corpus):
     ranks, how = min(os.cpu_count() + 3, 8), ["--combine", "sum", "--rounds", "3", "--quiet"]
     assert simulate(ranks, "-o", "hosts.bin", *how) == ""
@@ -120,6 +123,7 @@ def test_more_ranks_than_cores(corpus):
     assert (corpus / "ranks.bin").read_bytes() == (corpus / "hosts.bin").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_killed_ends_all(corpus):
     main = f"""{FIRST}
 import any2vec.training.hosts.row_host as module
@@ -138,7 +142,7 @@ module.RowHost.compute = killing
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
 
 
-@pytest.mark.parametrize("presser", [0, 1])
+@pytest.mark.parametrize("presser", [slow(0), 1])
 def test_a_rank_that_is_interrupted_stops_all(corpus, presser):
     main = f"""{FIRST}
 import signal
@@ -160,6 +164,7 @@ module.RowHost.compute = pressing
     assert np.isfinite(load(corpus / "v.bin").matrix).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["any2vec.models.words.read_corpus", "any2vec.cli.training.save"])
 def test_a_rank_that_is_interrupted_before_or_after_training_ends_all(corpus, where):
     module, name = where.rsplit(".", 1)
@@ -187,7 +192,7 @@ def one_error(ran):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [(["--rounds", "5"], "--rounds is None on host 0, 5 on host 2"), (["--training"], "--training is ")],
+    [(["--rounds", "5"], "--rounds is None on host 0, 5 on host 2"), slow(["--training"], "--training is ")],
     ids=["of training", "of saving"],
 )
 def test_ranks_that_are_given_different_options(corpus, given, said):
@@ -197,6 +202,7 @@ def test_ranks_that_are_given_different_options(corpus, given, said):
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
 
 
+@pytest.mark.slow
 def test_ranks_that_see_different_graphs(corpus):
     (corpus / "other").mkdir()
     edges = "".join(f"a{i} a{i + 1}\n" for i in range(40))
@@ -209,6 +215,7 @@ def test_ranks_that_see_different_graphs(corpus):
     assert {path.name for path in corpus.iterdir()} == {"text.txt", "other", "g.edges"}
 
 
+@pytest.mark.slow
 def test_ranks_that_see_different_corpora(corpus):
     (corpus / "other").mkdir()
     (corpus / "other" / "text.txt").write_text((corpus / "text.txt").read_text() + "one more line\n")
@@ -222,8 +229,8 @@ def test_ranks_that_see_different_corpora(corpus):
     ("arguments", "message"),
     [
         (["--hosts", "3"], "hosts is 3, but the cluster has 2; leave it out"),
-        (["--min-count", "100000"], "--min-count 100000 leaves no word"),
-        (["--alpha", "1", "--combine", "sum", "--epochs", "300", "--sample", "0", "--rounds", "1"], "not finite"),
+        slow(["--min-count", "100000"], "--min-count 100000 leaves no word"),
+        slow(["--alpha", "1", "--combine", "sum", "--epochs", "300", "--sample", "0", "--rounds", "1"], "not finite"),
     ],
 )
 def test_mistakes_are_told_once(corpus, arguments, message):

@@ -111,7 +111,7 @@ def kept_by_line(texts, corpus):
     return [sum(word.decode(errors="replace") in ids for word in line.split()) for line in lines]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=3),
     st.sampled_from([1, 2, 3, 8]),

@@ -361,7 +361,7 @@ def test_directions_do_not_give_hidden_edges_away(run, tmp_path):
     ends = np.concatenate([ends, ends[::2, ::-1]])
     np.savetxt(tmp_path / "g", ends[rng.permutation(len(ends))], "v%d")
     run("split", tmp_path / "g", "-o", tmp_path / "out", "--directed", "--share", 0.3)
-    model = DeepWalk(dim=16, walks=5, length=10, threads=1, seed=2, verbose=False)
+    model = DeepWalk(dim=16, window=3, negative=3, walks=5, length=10, threads=1, seed=2, verbose=False)
     vectors = model.fit(tmp_path / "out" / "train.edges").vectors_
     hidden, absent = (tmp_path / "out" / f"{name}.edges" for name in ("hidden", "absent"))
     for result in compare_operators(vectors, hidden, absent):

@@ -5,6 +5,7 @@ import naive
 import naive_parts
 import numpy as np
 import pytest
+from marks import slow
 from simulated import NAMES
 
 import any2vec
@@ -65,7 +66,7 @@ def test_training_equals_the_naive():
     np.testing.assert_allclose(vectors["plain"], e[rows[words.index("plain")]][0], atol=2e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"model": "cbow", "loss": "hierarchical", "negative": None}], ids=str)
+@pytest.mark.parametrize("options", [{}, slow({"model": "cbow", "loss": "hierarchical", "negative": None})], ids=str)
 def test_all_schemes_give_the_same_bits(options):
     found = [bits(fitted(hosts=3, rounds=2, scheme=scheme, **options)) for scheme in NAMES]
     assert all(one == found[0] for one in found)

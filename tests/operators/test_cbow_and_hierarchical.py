@@ -159,7 +159,7 @@ def test_gradients_are_those_of_the_loss(model, loss, context):
         np.testing.assert_allclose(change, factor * numeric, atol=1e-4)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), slow_but(FOUR[-1:], FOUR))
+@pytest.mark.parametrize(("model", "loss", "context"), slow_but(FOUR[-1:], FOUR, unpacked=True))
 def test_all_schemes_give_the_same_bits(model, loss, context):
     how = {"rounds": 3, "sample": 0.1, "epochs": 2}
     found = [bits(train(read(text(60), 4), options(model, loss, context, scheme=scheme, **how))) for scheme in NAMES]
@@ -193,6 +193,7 @@ def fit_all(communicator):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @needs_mpi
 def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path):
@@ -231,7 +232,7 @@ def test_samples_per_pair():
     np.testing.assert_allclose(kept_counts(counts, 0), counts)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), slow_but(FOUR[2:3], FOUR))
+@pytest.mark.parametrize(("model", "loss", "context"), slow_but(FOUR[2:3], FOUR, unpacked=True))
 def test_threads_learn_as_one_does(model, loss, context):
     groups = [[f"{kind}{i}" for kind in ("cat", "dog", "cow", "hen")] for i in range(100)]
     sentences = [groups[i] for i in np.random.default_rng(1).integers(0, len(groups), 15_000)]

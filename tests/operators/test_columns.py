@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow, slow_but
 from numba import njit
 from simulated import bits, interrupted, read, text, train
 from test_cbow_and_hierarchical import options, setting_of
@@ -40,8 +41,13 @@ def columns(model="skipgram", loss="negative", context="mean", **more):
     return options(model, loss, context, scheme="columns", **more)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 10_000])
-@pytest.mark.parametrize(("model", "loss", "context", "negatives_per"), SCHEDULED)
+@pytest.mark.parametrize(
+    ("model", "loss", "context", "negatives_per", "batch"),
+    [
+        *((*SCHEDULED[0], batch) for batch in (1, 7, 10_000)),
+        *(slow(*case, 7) for case in SCHEDULED[1:]),
+    ],
+)
 def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch):
     corpus, report = read(text(80), 1), Report({})
     batch = min(batch, int(corpus.cuts[-1]))
@@ -58,6 +64,7 @@ def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch
     assert np.abs(e - start.embedding).max() > 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     sizes=st.sampled_from([(2, 8), (4, 8), (8, 8), (8, 130)]),  # all but the last with blocks of 16
@@ -75,6 +82,7 @@ def test_powers_of_two_give_the_bits_of_one_host(sizes, batch, rounds, seed, cor
     assert bits(train(read(sentences, hosts), columns(**how, batch=batch), cores=cores)) == bits(one)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(hosts=st.sampled_from([3, 5, 6, 7, 16]), batch=st.integers(1, 5), dim=st.sampled_from([16, 20, 60]))
 def test_other_numbers_of_hosts_agree_to_rounding(hosts, batch, dim):
@@ -85,7 +93,7 @@ def test_other_numbers_of_hosts_agree_to_rounding(hosts, batch, dim):
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), OTHERS)
+@pytest.mark.parametrize(("model", "loss", "context"), slow_but(OTHERS[:1], OTHERS, unpacked=True))
 def test_other_models_have_the_bits_of_one_host(model, loss, context):
     sentences = text(60)
     one = train(read(sentences, 1), columns(model, loss, context, batch=20))

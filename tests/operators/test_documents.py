@@ -10,6 +10,7 @@ import naive
 import naive_documents
 import numpy as np
 import pytest
+from marks import slow
 from simulated import text
 from typer.testing import CliRunner
 
@@ -42,7 +43,7 @@ def setting_of(model, corpus):
     )
 
 
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
+@pytest.mark.parametrize("model", [MODELS[0], slow(MODELS[1]), MODELS[2]], ids=IDS)
 def test_documents_equal_the_naive(model):
     doc2vec = Doc2Vec(**HOW, **model, epochs=2, sample=0.05, seed=3, alpha=0.25)
     corpus = doc2vec.read(TEXTS)
@@ -63,6 +64,7 @@ def test_documents_equal_the_naive(model):
     np.testing.assert_allclose(doc2vec.transform(TEXTS[:20]), inferred, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_documents_have_the_same_bits_by_all_schemes():
     found = set()
     for scheme in ("rep-naive", "rep-opt", "pull-base", "pull-opt"):
@@ -82,6 +84,7 @@ def test_rows_of_documents_are_not_sent():
     assert not any(sum(sent) for what, sent in few.items() if what in ("reduce e values", "broadcast e values"))
 
 
+@pytest.mark.slow
 def test_many_hosts_learn_as_one_though_t_meets_no_rows_of_words():
     rng = np.random.default_rng(0)
     texts = [[f"w{d % 4 * 10 + i}" for i in rng.integers(0, 14, 40)] for d in range(400)]

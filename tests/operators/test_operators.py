@@ -5,6 +5,7 @@ from types import ModuleType
 import naive
 import numpy as np
 import pytest
+from marks import slow
 from numba import njit
 from ranks import needs_mpi, results
 from simulated import NAMES, bits, options, read, skipgram, text, train
@@ -124,7 +125,7 @@ def test_a_new_operator_learns_on_one_host():
     assert (model.vectors_.matrix != Word2Vec(**how, alpha=0.05, epochs=10).fit(sentences).vectors_.matrix).any()
 
 
-@pytest.mark.parametrize(("operator", "apply"), [(Margin, naive_margin), (MeanOfContext, naive_mean_of_context)])
+@pytest.mark.parametrize(("operator", "apply"), [(Margin, naive_margin), slow(MeanOfContext, naive_mean_of_context)])
 def test_a_new_operator_equals_the_naive(operator, apply):
     corpus, how, report = read(text(60), 1), options(operator=operator, alpha=0.05), Report({})
     e, t = train(corpus, how, report=report)
@@ -139,6 +140,7 @@ def test_a_new_operator_equals_the_naive(operator, apply):
     assert report.loss[0] == pytest.approx(np.mean(losses), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", [Margin, MeanOfContext])
 def test_a_new_operator_has_the_same_bits_by_all_schemes(operator):
     found = [bits(train(read(text(60), 4), options(operator=operator, rounds=3, scheme=scheme))) for scheme in NAMES]
@@ -146,6 +148,7 @@ def test_a_new_operator_has_the_same_bits_by_all_schemes(operator):
     assert found[0] != bits(train(read(text(60), 4), options(rounds=3)))
 
 
+@pytest.mark.slow
 def test_a_new_operator_without_curvature():
     class Flat(Margin):
         steps = staticmethod(flat)
@@ -168,6 +171,7 @@ def fit_with_margin(communicator):
     return Word2Vec(**how, operator=Margin, rounds=3).fit(sentences, communicator=communicator).vectors_.matrix.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @needs_mpi
 def test_a_new_operator_under_mpi(tmp_path):

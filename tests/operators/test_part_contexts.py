@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow, slow_but
 
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators import WITH_PARTS
@@ -23,7 +24,6 @@ from any2vec.training.options import FLOOR, Options
 V, DIM, WINDOW = 12, 16, 3
 CASES = [(loss, context) for loss in ("negative", "hierarchical") for context in ("mean", "corrected", "sum")]
 LENGTHS = [1, 2, 1, 700, 1, 3, 60, 2, 513, 512, 1100]
-of_losses = pytest.mark.parametrize("loss", ["negative", "hierarchical"])
 
 
 def aligned(values):
@@ -102,7 +102,7 @@ class Case:
         return e, t, len(losses), sum(losses)
 
 
-@pytest.mark.parametrize(("loss", "context"), CASES)
+@pytest.mark.parametrize(("loss", "context"), slow_but([CASES[0], CASES[3]], CASES, unpacked=True))
 @pytest.mark.parametrize(("sample", "shrink"), [(0.1, True), (0, False)], ids=str)
 def test_kernel_equals_the_naive(loss, context, sample, shrink):
     case = Case(sentences(LENGTHS), loss, context, sample, shrink=shrink)
@@ -132,7 +132,7 @@ def test_kernel_equals_the_naive_anywhere(corpus, loss, sample, seed, shrink):
     assert found[2:4] == (len(case.ids), samples)
 
 
-@of_losses
+@pytest.mark.parametrize("loss", ["negative", "hierarchical"])
 def test_result_does_not_depend_on_slices(loss):
     case = Case(sentences(LENGTHS), loss)
     n = len(case.ids)
@@ -143,7 +143,7 @@ def test_result_does_not_depend_on_slices(loss):
         assert found[2:4] == whole[2:4]
 
 
-@of_losses
+@pytest.mark.parametrize("loss", ["negative", slow("hierarchical")])
 def test_updates_of_rows_are_those_of_windows(loss):
     """Each window updates the rows of each word of its context; how a word's rows are summed up does not show."""
     case = Case(sentences(LENGTHS), loss)

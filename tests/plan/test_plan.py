@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from marks import slow
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec
@@ -54,10 +55,11 @@ def total(report):
 @pytest.mark.parametrize(
     ("how", "schemes"),
     [
-        ({}, [*SCHEMES]),
-        ({"sample": 0.0, "negatives_per": "pair"}, ["pull-opt"]),
-        ({"model": "cbow"}, ["columns"]),
-        ({"shrink_windows": False, "ns_exponent": 0.25}, ["pull-opt", "server", "columns"]),
+        ({}, ["pull-opt", "rep-opt"]),
+        slow({}, [*SCHEMES]),
+        slow({"sample": 0.0, "negatives_per": "pair"}, ["pull-opt"]),
+        slow({"model": "cbow"}, ["columns"]),
+        slow({"shrink_windows": False, "ns_exponent": 0.25}, ["pull-opt", "server", "columns"]),
     ],
     ids=str,
 )
@@ -75,6 +77,7 @@ def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text, monkeypa
             assert one.touched[which] == pytest.approx(report.rounds.mean(rows), rel=0.03), (scheme, which)
 
 
+@pytest.mark.slow
 def test_inner_vertices_of_a_tree(text):
     how = {"loss": "hierarchical", "negative": None, "sample": 0.0}
     report = Word2Vec(**HOW | how, hosts=4, scheme="pull-opt", verbose=False).fit(TEXT).report_

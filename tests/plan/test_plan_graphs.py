@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from marks import slow_but
 from test_plan import NETWORK, SMALL, SPEEDS, run
 from test_share_walks import WALKS
 from test_walks import random_graph
@@ -37,7 +38,9 @@ def planned(model, graph=GRAPH, place="parts"):
     return walked, Text.of_corpus(model.read(graph), 1, walked), model.training_options()
 
 
-@pytest.mark.parametrize(("kind", "how"), [WALKS[0], WALKS[2], WALKS[4], WALKS[7], WALKS[8]])
+@pytest.mark.parametrize(
+    ("kind", "how"), slow_but(WALKS[:1], [WALKS[0], WALKS[2], WALKS[4], WALKS[7], WALKS[8]], unpacked=True)
+)
 def test_bytes_are_those_that_simulated_hosts_send(kind, how):
     graph, how = random_graph(300, 3000, **kind), HOW | {"q": 0.25} | how
     walked, text, options = planned(Node2Vec(**how, verbose=False), graph)

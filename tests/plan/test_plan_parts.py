@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from marks import slow
 from test_plan import HOW, NETWORK, SMALL, SPEEDS, TEXT, run, total
 
 from any2vec import Any2VecError, Word2Vec
@@ -42,15 +43,16 @@ def text():
 @pytest.mark.parametrize(
     ("how", "schemes"),
     [
-        (N_GRAMS, SCHEMES),
-        (N_GRAMS | {"sample": 0.0, "negatives_per": "window"}, ["pull-opt"]),
-        (N_GRAMS | {"model": "cbow"}, ["pull-opt", "pull-base"]),
-        (N_GRAMS | {"loss": "hierarchical", "negative": None, "model": "cbow"}, ["pull-opt"]),
-        (FEATURES, SCHEMES),
-        (FEATURES | {"model": "cbow", "shrink_windows": False}, ["pull-opt"]),
-        ({"operator": Endings}, ["rep-opt", "pull-opt"]),
+        (N_GRAMS, ["pull-opt"]),
+        slow(N_GRAMS, SCHEMES),
+        slow(N_GRAMS | {"sample": 0.0, "negatives_per": "window"}, ["pull-opt"]),
+        slow(N_GRAMS | {"model": "cbow"}, ["pull-opt", "pull-base"]),
+        slow(N_GRAMS | {"loss": "hierarchical", "negative": None, "model": "cbow"}, ["pull-opt"]),
+        (FEATURES, ["pull-opt"]),
+        slow(FEATURES, SCHEMES),
+        slow(FEATURES | {"model": "cbow", "shrink_windows": False}, ["pull-opt"]),
+        slow({"operator": Endings}, ["rep-opt", "pull-opt"]),
     ],
-    ids=["n-grams", "per window", "cbow", "hierarchical cbow", "features", "cbow of features", "own operator"],
 )
 def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text, monkeypatch):
     monkeypatch.setattr(balance, "_LEAST", 0.0)  # rows are rebalanced whenever they may be

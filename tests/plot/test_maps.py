@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from marks import slow
 from typer.testing import CliRunner
 
 from any2vec import Vectors, save
@@ -46,7 +47,7 @@ def apart(found):
     return (distances.argmin(axis=1) == np.arange(60) // 20).all()
 
 
-@pytest.mark.parametrize(("method", "how"), [("pca", {}), ("tsne", {"max_iter": 500}), ("umap", {"n_epochs": 50})])
+@pytest.mark.parametrize(("method", "how"), [("pca", {}), ("tsne", {"max_iter": 500}), slow("umap", {"n_epochs": 50})])
 def test_similar_words_are_near_to_each_other(vectors, method, how):
     if method == "umap":
         with warnings.catch_warnings():

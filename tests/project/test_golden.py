@@ -139,15 +139,25 @@ def test_exports(path, copy):
 
 @pytest.mark.parametrize(("version", "name"), of("models/"))
 def test_models(version, name, copy):
-    """Parameters, vectors and report come back; the model goes on with more, and infers."""
+    """Parameters, vectors and report come back."""
     path, held = copy(version / name), HOLDS[version][name]
-    make_model, source = make.MODELS[path.name]
+    make_model, _ = make.MODELS[path.name]
     model = type(make_model()).load(path)
     check(model.vectors_, held)
     assert model.loss_ == model.report_.loss == held["report"]
     assert model.get_params() | {"features": None} == make_model().get_params() | {"features": None}
     if "documents" in held:
         check(model.documents_, held["documents"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "name"), of("models/"))
+def test_models_go_on(version, name, copy):
+    """The model goes on with more, and infers."""
+    path, held = copy(version / name), HOLDS[version][name]
+    make_model, source = make.MODELS[path.name]
+    model = type(make_model()).load(path)
+    if "documents" in held:
         assert np.isfinite(model.transform(source[:2])).all()
         return
     model.fit(source, warm_start=True)
@@ -158,6 +168,7 @@ def test_models(version, name, copy):
     model.save(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", each("checkpoints"))
 def test_checkpoints(folder, copy):
     """A run that was stopped goes on, here to nearly the same: another processor may have begun it."""

@@ -138,6 +138,7 @@ def test_commands(name, folder, monkeypatch):
         pytest.skip(f"all ran but what needs {', '.join(sorted(absent))}")
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.mpi
 @pytest.mark.parametrize("line", sorted({step.code for step in LINES if step.code.startswith("mpiexec ")}))

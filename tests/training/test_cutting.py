@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from marks import slow_but
 from simulated import Said, interrupted, text
 
 from any2vec import Word2Vec
@@ -72,7 +73,7 @@ def manifests(folder):
 MORE = [{}, {"rounds": 2}, {"model": "cbow"}, {"loss": "hierarchical", "negative": None}]
 
 
-@pytest.mark.parametrize("more", MORE, ids=str)
+@pytest.mark.parametrize("more", slow_but(MORE[:1], MORE), ids=str)
 @pytest.mark.parametrize("cut", [1, 3, 5])
 def test_one_host_writes_checkpoints_within_a_round_and_resumes_to_the_bits(tmp_path, monkeypatch, more, cut):
     whole, writes = fit(**more), []
@@ -174,7 +175,7 @@ HOSTS = [
 ]
 
 
-@pytest.mark.parametrize("how", HOSTS, ids=str)
+@pytest.mark.parametrize("how", slow_but(HOSTS[:1], HOSTS), ids=str)
 @pytest.mark.parametrize("patience", [-1.0, 60.0])
 def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch, how, patience):
     monkeypatch.setattr(ending, "_PATIENCE", patience)

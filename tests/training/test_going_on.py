@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow, slow_but
 from naive_corpus import found
 from naive_corpus import naive as naive_corpus
 from ranks import needs_mpi, results
@@ -246,6 +247,7 @@ def test_callbacks_see_what_the_run_would_end_with(earlier):
         assert bits(model) == bits(fit(AFTER, **how, hosts=hosts))
 
 
+@pytest.mark.slow
 def test_a_loss_without_curvature_is_blended_by_shares(earlier):
     how = {"start": earlier, "operator": Flat, "alpha": 0.1}
     plain, blended = (fit(AFTER, **how, blend=blend).vectors_ for blend in (False, True))
@@ -274,7 +276,7 @@ def test_saved_and_loaded_goes_on_as_in_memory(earlier, saved, hosts):
     assert model.report_.options["warm_start"] is True
 
 
-@pytest.mark.parametrize("more", [{}, {"frozen": ["w0", "w3", "w11"]}], ids=["", "frozen"])
+@pytest.mark.parametrize("more", [{}, slow({"frozen": ["w0", "w3", "w11"]})], ids=["", "frozen"])
 def test_schemes_go_on_to_the_same_bits(earlier, more):
     everything = [bits(fit(AFTER, hosts=3, start=earlier, scheme=scheme, **more)) for scheme in NAMES]
     assert everything[1:] == everything[:-1]
@@ -291,7 +293,7 @@ def go_on(communicator, start=None, **more):
     return [list(vectors.words), vectors.matrix.tolist(), vectors.t.tolist(), vectors.counts.tolist()]
 
 
-@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("scheme", slow_but(["pull-opt"], NAMES))
 def test_hosts_go_on_from_each_others_rows(tmp_path, scheme):
     def host(communicator):
         share = slice(communicator.rank, None, communicator.size)
@@ -346,9 +348,9 @@ def test_hosts_must_be_given_the_same(earlier):
 @given(
     corpus=st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=8),
     frozen=st.sets(st.integers(0, V - 1)),
-    negatives_per=st.sampled_from(["window", "pair"]),
     cut=st.floats(0, 1),
 )
+@pytest.mark.parametrize("negatives_per", ["window", slow("pair")])
 def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, negatives_per, cut):
     sizes = OF_HOSTS[negatives_per == "pair"]
     case = Case(corpus, sizes, sample=0)
@@ -374,7 +376,7 @@ def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, negatives_per, cut
     assert bits_of((e[::-1], t[::-1], *others)) == bits_of(direct)
 
 
-@pytest.mark.parametrize(("operator", "threads"), [(SkipGram, 2), (MeanOfContext, 1)])
+@pytest.mark.parametrize(("operator", "threads"), [(SkipGram, 2), slow(MeanOfContext, 1)])
 def test_frozen_rows_keep_their_bits_by_threads(operator, threads):
     source = text(6000, words=30)
     assert sum(map(len, source)) > 20_000  # enough for two threads
@@ -388,7 +390,7 @@ def test_frozen_rows_keep_their_bits_by_threads(operator, threads):
     assert (model.vectors_.t[: len(first)] != first.t).any(axis=1).all()  # t of frozen words learns
 
 
-@pytest.mark.parametrize("combine", COMBINES)
+@pytest.mark.parametrize("combine", slow_but(["curvature"], COMBINES))
 def test_frozen_rows_keep_their_bits_on_hosts(earlier, combine):
     words = ["w0", "w1", "w5", "w11"]
     for frozen, still in ((words, words), ("given", OLD)):

@@ -305,7 +305,7 @@ def test_under_nohup_a_hangup_is_ignored(tmp_path):
 
 
 SAYS = {60: r"finishing the round, (at most 60|about \d+) s, then saving", -1: "it is cut short"}
-MPI = [pytest.mark.mpi, needs_mpi]
+MPI = [pytest.mark.mpi, pytest.mark.slow, needs_mpi]
 
 
 @pytest.mark.parametrize(
@@ -322,6 +322,7 @@ def test_hosts_end_and_go_on(tmp_path, ranks, patience):
     assert "going on from kept" in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @needs_mpi
 def test_a_signal_to_one_rank_ends_all(tmp_path):

@@ -61,8 +61,7 @@ def repartitioned(states, hosts):
     ]
 
 
-@pytest.mark.parametrize("scheme", NAMES)
-@pytest.mark.parametrize("keep", [1, 4, 9])
+@pytest.mark.parametrize(("scheme", "keep"), list(zip(NAMES, (1, 4, 9, 4), strict=True)))
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(scheme, keep):
     how = options(epochs=EPOCHS, rounds=3, scheme=scheme)
     whole, losses, states = run(2, how, keep=keep)
@@ -71,7 +70,7 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(scheme, keep):
     assert resumed_losses == losses
 
 
-@pytest.mark.parametrize("keep", [1, 3, 4, 6])
+@pytest.mark.parametrize("keep", [1, 4, 6])
 def test_one_host_resumes(keep):
     how = options(epochs=EPOCHS, rounds=3)
     whole, losses, states = run(1, how, keep=keep)
@@ -80,8 +79,7 @@ def test_one_host_resumes(keep):
     assert resumed_losses == losses
 
 
-@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1), (1, 2)])
-@pytest.mark.parametrize("keep", [1, 2, 4, 6])
+@pytest.mark.parametrize(("before", "after", "keep"), [(2, 3, 1), (3, 1, 4), (1, 2, 6), (2, 3, 2)])
 def test_another_number_of_hosts_goes_on(before, after, keep):
     how = options(epochs=EPOCHS, rounds=3)
     _, losses, states = run(before, how, keep=keep)

@@ -7,6 +7,7 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
+from marks import slow
 from simulated import interrupted, rounds_more, skipgram, text
 
 from any2vec import Any2VecError, Word2Vec
@@ -44,7 +45,7 @@ def two_topics(sentences=2000, seed=0):
         yield [str(word) for word in rng.permutation(words)]
 
 
-SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "pair"])
+SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, slow(EXACT)], ids=["window", "pair"])
 
 CORPUS = list(two_topics())
 SMALL = CORPUS[:60]
@@ -96,6 +97,7 @@ def test_rounds_change_nothing_on_one_host(sizes):
     assert found[1:] == found[:-1]
 
 
+@pytest.mark.slow
 def test_width_of_this_processor_is_the_default(monkeypatch):
     widths, compiled = [], row_host.operator_kernel
 
@@ -272,7 +274,7 @@ def test_small_dims(dim):
     assert model.loss_[-1] < model.loss_[0] - 0.005 < 0.6
 
 
-@pytest.mark.parametrize("dim", [100, 1000])
+@pytest.mark.parametrize("dim", [100, slow(1000)])
 def test_large_dims(dim):
     model = fit(CORPUS, **EXACT | {"dim": dim}, sample=0)
     assert model.vectors_.matrix.shape == (23, dim)
@@ -562,6 +564,7 @@ def test_epochs_of_which_subsampling_leaves_nothing():
     assert all(loss > 0 or math.isnan(loss) for loss in model.loss_)
 
 
+@pytest.mark.slow
 def test_many_shared_negatives_are_named_where_they_diverge():
     with pytest.raises(Any2VecError, match=r"`alpha` 1\.0 is too large for `negative` 60 shared by a window"):
         fit(CORPUS, alpha=1.0, negative=60, epochs=50, sample=0)
@@ -569,7 +572,7 @@ def test_many_shared_negatives_are_named_where_they_diverge():
 
 def test_training_that_diverges_is_said_and_ends(caplog):
     with pytest.raises(Any2VecError, match=r"training stopped: it diverges: after epoch [2-5] the mean loss is "):
-        fit(text(300, words=50), alpha=1.0, hosts=8, epochs=20, window=5, negative=5)
+        fit(text(300, words=50), alpha=1.0, hosts=8, epochs=20)
     said = [line for line in caplog.messages if "seems to diverge: after epoch" in line]
     assert len(said) == 1
     assert "(0.69 before training)" in said[0]

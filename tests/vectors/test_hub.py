@@ -116,7 +116,9 @@ def test_a_model_there_and_back(hub, model, tmp_path):
 
 def test_a_model_over_one_of_another_kind(hub, model, tmp_path):
     texts = [[["good", "film"] * 4, ["bad", "play"] * 4][i % 2] for i in range(20)]
-    Doc2Vec(dim=16, min_count=1, epochs=1, threads=1, cache=None).fit(texts).push_to_hub(REPO, token=TOKEN)
+    Doc2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1, cache=None).fit(texts).push_to_hub(
+        REPO, token=TOKEN
+    )
     hub.repositories[REPO]["notes.md"] = b"of the user"
     assert "documents/any2vec.json" in hub.repositories[REPO]
     model.push_to_hub(REPO, token=TOKEN)

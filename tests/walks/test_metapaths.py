@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from marks import slow, slow_but
 from naive_walks import alias, draw, half_draw, mix, order, pass_key
 from numba import njit
 from scipy.stats import chisquare
@@ -64,8 +65,8 @@ def naive_walks(graph, paths, pass_, *, length, seed, restart=0.0):
         yield walk
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
-@pytest.mark.parametrize("restart", [0.0, 0.2])
+@pytest.mark.parametrize(("weighted", "directed"), slow_but([KINDS[0], KINDS[-1]], KINDS, unpacked=True))
+@pytest.mark.parametrize("restart", [slow(0.0), 0.2])
 def test_naive_walks_along_metapaths(weighted, directed, restart):
     graph = typed_graph(weighted=weighted, directed=directed)
     for paths in (PATHS, PATHS[:1]):
@@ -79,7 +80,7 @@ def test_naive_walks_along_metapaths(weighted, directed, restart):
         assert parts == [*expected[0][7:], *walks_of(walker, 1, last=9)]
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("weighted", "directed"), slow_but(KINDS[-1:], KINDS, unpacked=True))
 def test_walks_on_one_kind_are_those_of_deepwalk(weighted, directed):
     graph = random_graph(weighted=weighted, directed=directed)
     typed = replace(graph, kinds=Kinds(("x",), np.zeros(len(graph), np.uint8)))
@@ -119,7 +120,7 @@ def drawn(edges, words, tables, key, centres):
     return found, skipped
 
 
-@pytest.mark.parametrize("per", ["window", "pair"])
+@pytest.mark.parametrize("per", ["window", slow("pair")])
 def test_negatives_have_the_kind_of_the_target(per):
     corpus = corpus_of(typed_graph())
     how = {"sample": 0.0, "negatives_by_kind": True, "negatives_per": per}

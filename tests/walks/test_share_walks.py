@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from marks import slow, slow_but
 from ranks import needs_mpi, run_python
 from test_metapaths import PATHS, typed_graph
 from test_walks import random_graph
@@ -65,8 +66,8 @@ def walk(graph, hosts, passes, *, threads=1, **how):
     return [one for walks, _ in found for one in walks], [sent for _, sent in found]
 
 
-@pytest.mark.parametrize(("kind", "how"), WALKS)
-@pytest.mark.parametrize("hosts", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize(("kind", "how"), slow_but([WALKS[0], WALKS[2], WALKS[4]], WALKS, unpacked=True))
+@pytest.mark.parametrize("hosts", slow_but([3], [1, 2, 3, 4, 8]))
 def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
     monkeypatch.setattr("any2vec.walks.shares.walker._LANES", 16)  # lanes take other walks, and are left without
     graph = random_graph(130, 700, **kind)
@@ -76,9 +77,9 @@ def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
         assert (min(sent) > 0) == (hosts > 1)
 
 
-@pytest.mark.parametrize("kind", [PLAIN, WEIGHTED])
-@pytest.mark.parametrize("q", [0.25, 4.0])
-@pytest.mark.parametrize("extend", [False, True])
+@pytest.mark.parametrize("kind", [PLAIN, slow(WEIGHTED)])
+@pytest.mark.parametrize("q", [slow(0.25), 4.0])
+@pytest.mark.parametrize("extend", [False, slow(True)])
 def test_exact_steps(kind, q, extend, monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
     monkeypatch.setattr("any2vec.walks.shares.walker.REFUSALS", 2)
@@ -86,7 +87,7 @@ def test_exact_steps(kind, q, extend, monkeypatch):
     assert walk(graph, 3, 4, **how)[0] == lists(generate(Walker(graph, **how), 4))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [slow(False), True])
 def test_walks_along_metapaths(weighted):
     graph = typed_graph(weighted=weighted)
     for paths in (PATHS, PATHS[:1]):
@@ -122,7 +123,7 @@ def test_bytes_are_those_of_questions_and_answers():
 
 
 @pytest.mark.parametrize("large", [0, 1 << 30])
-@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("directed", [False, slow(True)])
 def test_corpus_of_shares(large, directed, tmp_path, monkeypatch):
     monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -143,8 +144,8 @@ def test_corpus_of_shares(large, directed, tmp_path, monkeypatch):
     assert (corpus.held, corpus.raw_words, corpus.sentences) == (whole.held, whole.raw_words, whole.sentences)
 
 
-@pytest.mark.parametrize("hosts", [1, 3])
-@pytest.mark.parametrize(("kind", "how"), [WALKS[0], WALKS[-2]])
+@pytest.mark.parametrize("hosts", [slow(1), 3])
+@pytest.mark.parametrize(("kind", "how"), [WALKS[0], slow(*WALKS[-2])])
 def test_vectors_have_the_bits_of_the_whole_graph(kind, how, hosts):
     graph = random_graph(130, 700, **kind)
     whole, parts = (
@@ -272,7 +273,7 @@ COMMAND += ["--walks", "2", "--length", "9", "--threads", "1"]
 
 
 @needs_mpi
-@pytest.mark.parametrize("how", [[], ["--q", "4", "--weighted"]])
+@pytest.mark.parametrize("how", [[], slow(["--q", "4", "--weighted"])])
 def test_ranks_write_what_one_process_writes(how, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = random_graph(130, 700, weighted=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow, slow_but
 from naive_walks import NaiveWalker
 from scipy.sparse import coo_array
 from scipy.stats import chisquare
@@ -58,11 +59,13 @@ def walks_of(walker, pass_=0, first=0, last=None):
 
 
 KINDS = [(weighted, directed) for weighted in (False, True) for directed in (False, True)]
+CASES = [(*kind, *bias) for kind in KINDS for bias in BIASES]
+QUICK = [(False, False, 1.0, 1.0), (True, True, 1.0, 1.0), (False, False, 0.25, 4.0), (True, True, 4.0, 0.25)]
+all_cases = pytest.mark.parametrize(("weighted", "directed", "p", "q"), slow_but(QUICK, CASES, unpacked=True))
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
-@pytest.mark.parametrize(("p", "q"), BIASES)
-@pytest.mark.parametrize("restart", [0.0, 0.2])
+@all_cases
+@pytest.mark.parametrize("restart", [slow(0.0), 0.2])
 def test_naive_walks(weighted, directed, p, q, restart):
     graph = random_graph(130, 700, weighted=weighted, directed=directed)
     for settings_ in ({"length": 17, "seed": 5}, {"length": 2, "seed": -1}, {"length": 1}):
@@ -78,8 +81,8 @@ def soon_exact(monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("p", "q"), BIASES[1:5])
+@pytest.mark.parametrize("directed", [slow(False), True])
+@pytest.mark.parametrize(("p", "q"), slow_but([(4.0, 0.25)], BIASES[1:5], unpacked=True))
 def test_naive_walks_of_node2vec_plus(directed, p, q, soon_exact):
     graph = random_graph(130, 700, weighted=True, directed=directed)
     how = {"length": 17, "p": p, "q": q, "restart": 0.1, "extend": True, "gamma": 0.5, "seed": 3}
@@ -88,7 +91,7 @@ def test_naive_walks_of_node2vec_plus(directed, p, q, soon_exact):
     assert naive.exact_draws
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("weighted", "directed"), slow_but(KINDS[-1:], KINDS, unpacked=True))
 def test_naive_walks_that_start_by_degree(weighted, directed):
     graph = random_graph(130, 700, weighted=weighted, directed=directed)
     how = {"length": 9, "q": 2.0, "restart": 0.2, "starts": "degree", "seed": 3}
@@ -98,7 +101,7 @@ def test_naive_walks_that_start_by_degree(weighted, directed):
     assert walks_of(walker, 2, 7, 51) == walks_of(walker, 2)[7:51]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [slow(False), True])
 def test_starts_are_in_proportion_to_weights(weighted):
     graph = random_graph(40, 60, weighted=weighted)  # with isolated vertices
     walker = Walker(graph, length=3, starts="degree")
@@ -115,7 +118,7 @@ def test_starts_are_in_proportion_to_weights(weighted):
 EXTREME = [(1000.0, 0.001), (0.001, 1000.0), (1000.0, 1000.0), (0.001, 0.001), (4.0, 0.25), (0.25, 4.0)]
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("weighted", "directed"), slow_but(KINDS[:1], KINDS, unpacked=True))
 def test_many_refusals_end_in_an_exact_draw(weighted, directed, monkeypatch):
     graph = random_graph(40, 110, weighted=weighted, directed=directed, seed=2)
     drawn = 0
@@ -135,6 +138,7 @@ def test_kernels_are_found_again_by_the_next_process(kernel):
     assert not [cell for cell in kernel.py_func.__closure__ if hasattr(cell.cell_contents, "py_func")]
 
 
+@pytest.mark.slow
 def test_walks_on_a_star_end():
     star = graph_of(3001, [(0, leaf) for leaf in range(1, 3001)])
     for p, q in EXTREME[:4]:
@@ -197,8 +201,7 @@ LOOPS = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0), (2, 2), (1, 4), (5, 2),
 RETURNS = [(b, a) for a, b in LOOPS[::2] if a != b]
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
-@pytest.mark.parametrize(("p", "q"), BIASES)
+@all_cases
 def test_steps_have_the_exact_probabilities(weighted, directed, p, q):
     edges = LOOPS + (RETURNS if directed else [])
     weights = [0.1 + (i * 7 % 5) for i in range(len(edges))] if weighted else None
@@ -209,9 +212,9 @@ def test_steps_have_the_exact_probabilities(weighted, directed, p, q):
     assert 0.3 < found.mean() < 0.7
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("p", "q"), BIASES[1:5])
-@pytest.mark.parametrize("gamma", [0.0, 0.5])
+@pytest.mark.parametrize("directed", [slow(False), True])
+@pytest.mark.parametrize(("p", "q"), slow_but([(4.0, 0.25)], BIASES[1:5], unpacked=True))
+@pytest.mark.parametrize("gamma", [slow(0.0), 0.5])
 def test_steps_of_node2vec_plus_have_the_exact_probabilities(directed, p, q, gamma, soon_exact):
     edges = [(a, b) for a in range(7) for b in range(a, 7) if (3 * a + b) % 5] + ([(5, 1), (6, 2)] if directed else [])
     weights = np.random.default_rng(1).exponential(size=len(edges))
@@ -223,6 +226,7 @@ def test_steps_of_node2vec_plus_have_the_exact_probabilities(directed, p, q, gam
     assert p_values(graph, Walker(graph, p=p, q=q, length=50), 400, p, q, gamma).min() < 1e-9
 
 
+@pytest.mark.slow
 def test_node2vec_plus_without_differences_of_weights_is_node2vec(soon_exact):
     for weighted in (False, True):
         graph = random_graph(60, 300)
@@ -232,6 +236,7 @@ def test_node2vec_plus_without_differences_of_weights_is_node2vec(soon_exact):
             assert walks_of(Walker(graph, q=q, extend=True)) == walks_of(Walker(graph, q=q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weighted", "directed"), KINDS)
 @pytest.mark.parametrize(("p", "q"), [(4.0, 0.25), (8.0, 8.0), (5.0, 1.0)])
 def test_bounded_steps_have_the_exact_probabilities(weighted, directed, p, q, monkeypatch):
@@ -239,7 +244,7 @@ def test_bounded_steps_have_the_exact_probabilities(weighted, directed, p, q, mo
     test_steps_have_the_exact_probabilities(weighted, directed, p, q)
 
 
-@pytest.mark.parametrize("q", [0.25, 4.0])
+@pytest.mark.parametrize("q", [slow(0.25), 4.0])
 def test_edges_that_are_there_twice_weigh_twice(q):
     twice = Graph(
         np.array([0, 4, 8, 11, 13]), np.array([1, 1, 2, 3, 0, 0, 2, 2, 0, 1, 1, 0, 2], np.int32), None, "abcd", True
@@ -248,6 +253,7 @@ def test_edges_that_are_there_twice_weigh_twice(q):
     assert found.min() > 0.01 / len(found)
 
 
+@pytest.mark.slow
 def test_large_tables_with_full_buckets():
     rng = np.random.default_rng(3)
     hub = np.stack([np.zeros(5000, int), np.arange(1, 5001)], 1)
@@ -280,6 +286,7 @@ def test_orders_are_random():
     assert keys[0][0] != keys[0][1] != keys[1][1]
 
 
+@pytest.mark.slow
 @given(
     vertices=st.integers(1, 30),
     edges=st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=80),
@@ -312,7 +319,7 @@ def test_walks_do_not_depend_on_how_they_are_cut(p, q):
     assert walks_of(walker, 2, 5, 5) == []
 
 
-@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("weighted", "directed"), slow_but(KINDS[:1], KINDS, unpacked=True))
 def test_worklists(weighted, directed, monkeypatch):
     monkeypatch.setattr("any2vec.walks.worklist._BLOCK", 13)
     monkeypatch.setattr("any2vec.walks.worklist._SPACING", 40)
