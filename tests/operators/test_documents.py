@@ -315,6 +315,14 @@ def test_a_run_is_taken_up_again(tmp_path, hosts):
     assert again.vectors_.t.tobytes() == whole.vectors_.t.tobytes()
 
 
+def test_hosts_without_documents_are_taken_up_again(tmp_path):
+    how = HOW | {"epochs": 1, "hosts": 3, "rounds": 1}
+    texts = [["a", "b"] * 50, ["b"], ["a"]]  # the first one has a host's share, and more
+    whole = Doc2Vec(**how, checkpoint=tmp_path).fit(texts)
+    again = Doc2Vec(**how, resume=tmp_path).fit(texts)
+    assert again.documents_.matrix.tobytes() == whole.documents_.matrix.tobytes()
+
+
 def test_hosts_of_a_cluster_have_their_own_documents(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n\n".join(" ".join(words) for words in TEXTS))

@@ -14,9 +14,9 @@ from any2vec import Word2Vec
 from any2vec.corpus import Vocabulary
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io import memory
+from any2vec.io.memory import decimals
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.io.shown import decimals
 from any2vec.vectors.files import formats, word2vec
 from any2vec.vectors.files.formats import FORMATS, Format, format_of, save
 from any2vec.vectors.vectors import Vectors, load

@@ -19,7 +19,8 @@ from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.machine import core_ids, core_quotas, usable_cores
 from any2vec.corpus.cache import default_cache, entries, limit, place_of, size_of, trim
 from any2vec.errors import Any2VecError, installing, is_installed, shown
-from any2vec.io.shown import Console, size
+from any2vec.io.memory import size
+from any2vec.io.shown import Console
 from any2vec.private import distrust
 from any2vec.version import __version__
 

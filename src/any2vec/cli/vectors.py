@@ -16,7 +16,8 @@ from rich.text import Text
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, UnknownWordError, counted, escaped, shown
 from any2vec.io.inputs import strip
-from any2vec.io.shown import Console, size
+from any2vec.io.memory import size
+from any2vec.io.shown import Console
 from any2vec.options import whole_number
 from any2vec.vectors.export.exports import TARGETS
 from any2vec.vectors.export.target import first_words

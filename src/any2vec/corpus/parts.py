@@ -20,8 +20,7 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import split
-from any2vec.io.memory import available
-from any2vec.io.shown import size
+from any2vec.io.memory import available, size
 from any2vec.llvm.compiled import njit
 from any2vec.options import can_be_path
 

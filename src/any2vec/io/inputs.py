@@ -12,8 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
-from any2vec.io.memory import available
-from any2vec.io.shown import size
+from any2vec.io.memory import available, size
 
 __all__ = [
     "HEAD",

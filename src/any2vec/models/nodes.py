@@ -15,7 +15,7 @@ from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.build import has_parts, read_share
 from any2vec.graph.shares.share import GRAPHS, GraphShare, cut_graph, in_parts
-from any2vec.io.shown import size
+from any2vec.io.memory import size
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option

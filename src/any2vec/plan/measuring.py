@@ -18,8 +18,7 @@ from any2vec.corpus.corpus import StoredWorklist
 from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.graph.shares.share import cut_graph
-from any2vec.io.memory import available
-from any2vec.io.shown import size
+from any2vec.io.memory import available, size
 from any2vec.operators import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width

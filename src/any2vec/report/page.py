@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import counted, library
+from any2vec.io.memory import size
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
-from any2vec.io.shown import size, table
+from any2vec.io.shown import table
 from any2vec.plot.projection import colours
 from any2vec.plot.word_map import rendered
 from any2vec.report.report import Report, decimals, slowest_lines, transfer

@@ -10,8 +10,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine import hosts_here
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import available
-from any2vec.io.shown import size
+from any2vec.io.memory import available, size
 from any2vec.operators.matrices import Matrices, new_matrices, padded_width
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel, Partition, broadcast_ids, send_ids

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import available
-from any2vec.io.shown import size
+from any2vec.io.memory import available, size
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import padded_width, zeros
 from any2vec.sync.number_formats import SCALE, added, decode, encode, numbers_of, scale_of

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce, together
 from any2vec.corpus import Corpus
-from any2vec.io.shown import size
+from any2vec.io.memory import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import padded_width
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context, total_of

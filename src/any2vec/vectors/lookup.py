@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.memory import blocks, check_finite, read_only
-from any2vec.io.shown import table
 from any2vec.options import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
@@ -170,6 +169,8 @@ class Lookup:
         rows = [("words", f"{len(self):,}: {first}"), ("matrix", f"float32, shape {self.matrix.shape}")]
         if self.counts.any():
             rows.append(("counts", f"{self.counts.sum():,} in all"))
+        from any2vec.io.shown import table  # Rich, which it needs, takes time to import
+
         return table(rows, f"Vectors of {self.dim} dimensions")
 
     @cached_property

@@ -20,8 +20,7 @@ from any2vec.graph.graph import Graph, Kinds
 from any2vec.graph.lines import read_blocks
 from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, files_of_graph, title_of
 from any2vec.io.inputs import InputFile
-from any2vec.io.memory import available, memory_errors
-from any2vec.io.shown import size
+from any2vec.io.memory import available, memory_errors, size
 
 __all__ = ["GRAPHS", "GraphShare", "cut_graph", "even_cuts", "in_parts"]
 

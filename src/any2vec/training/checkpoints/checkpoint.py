@@ -234,7 +234,7 @@ def _write_shard(path: Path, state: TrainingState, scheme: Scheme, rows: int) ->
     """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
     shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
     apart = [("missing", state.missing)]
-    if (documents := state.masters.documents) is not None:
+    if (documents := state.masters.documents) is not None and len(documents):
         apart.append(("documents", documents[:, : scheme.context.dim]))
         shapes["documents"] = apart[-1][1].shape
     problem, file, found = "", None, 0

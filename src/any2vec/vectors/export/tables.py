@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from any2vec.errors import Any2VecError, library, shown
-from any2vec.io.memory import blocks
+from any2vec.io.memory import blocks, size
 from any2vec.io.replaceable import Kind
-from any2vec.io.shown import size
 from any2vec.options import whole_number
 from any2vec.vectors.export.target import Target, opened_by
 from any2vec.vectors.search import neighbour_graph
