@@ -268,11 +268,11 @@ def test_what_is_no_cache(text, cache):
 DIES = """
 import os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[2]
-from any2vec.corpus import encode, read_corpus
+from any2vec.corpus import read_corpus, scan
 from any2vec.corpus.phrases.phrased_text import keep_text
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
-encode.remap = die
+scan.remap = die
 kept = keep_text(sys.argv[1], None, 1)
 read_corpus(sys.argv[1], min_count=1, cache="auto" if sys.argv[3] == "cache" else None)
 """

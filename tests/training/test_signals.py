@@ -235,10 +235,10 @@ def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypa
 ENDED = """
 import os, signal, sys
 from any2vec.__main__ import main
-from any2vec.training.running import interrupts
+from any2vec.training import ending
 from any2vec.training.hosts import row_host
 
-interrupts._PATIENCE = {patience}
+ending._PATIENCE = {patience}
 opened, words = row_host.RowHost.open, []
 
 def opening(host):

@@ -441,7 +441,7 @@ def test_vectors_do_not_import_what_evaluates_them():
 import sys
 import numpy as np
 from any2vec import Vectors
-from any2vec.vectors import formats
+from any2vec.vectors.files import formats
 vectors = Vectors(["a", "b"], np.eye(2))
 try:
     vectors.evaluate_word_analogies("none")
