@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from collections import Counter
 from dataclasses import fields
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -94,6 +95,44 @@ def test_no_circle_of_imports():
     circle = {"any2vec.report.page", "any2vec.report.report"}  # a report makes its page
     within["any2vec.report.page"] -= circle
     TopologicalSorter(within).prepare()  # raises a CycleError
+
+
+SMALL = {  # files below 60 lines, and why
+    "__init__.py": "what `import any2vec` has",
+    "__main__.py": "python -m",
+    "graph/sources/mat_process.py": "a program of its own",
+    "io/shown.py": "Rich, which errors do not need",
+    "sync/combiners/gradient.py": "the combiner of the papers",
+    "sync/schemes.py": "a table of plug-ins",
+    "sync/server.py": "a plug-in",
+    "version.py": "read by the build",
+}
+LONG = {  # functions of more than 120 lines
+    "graph/parse.py:parse": "a kernel",
+    "graph/readers.py:read_graph": "two thirds are its docstring",
+    "operators/columns.py:_column_kernels": "kernels",
+    "operators/kernel.py:_operator_kernel": "the kernel",
+    "walks/second_order.py:second_order": "a kernel",
+    "walks/second_order.py:walk": "a kernel",
+}
+
+
+def test_rooms_are_few_and_full():
+    sizes = {str(path.relative_to(SOURCE)): path.read_text("utf-8").count("\n") for path in SOURCE.rglob("*.py")}
+    named = {name for name, lines in sizes.items() if lines < 60 and (name == "__init__.py" or "__init__" not in name)}
+    assert named == set(SMALL)
+    assert max(sizes.values()) <= 420
+    folders = Counter(str(Path(name).parent) for name in sizes)
+    assert max(folders.values()) <= 15
+
+
+def test_functions_are_short():
+    long = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 120:
+                long.add(f"{path.relative_to(SOURCE)}:{node.name}")
+    assert long == set(LONG)
 
 
 def test_kernels_are_kept_where_nobody_else_may_write():

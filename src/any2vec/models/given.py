@@ -56,24 +56,14 @@ def shown_given(value: object) -> object:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a run begins with, loaded, checked, and the same on all hosts.
+    """What a run begins with, loaded, checked, and the same on all hosts."""
 
-    Attributes
-    ----------
-    known : Vocabulary or None
-        All words of the vectors to go on from.
-    start, pretrained : tuple of str and Vectors, or None
-        Their name, for messages, and the vectors; of `start` on a cluster perhaps only this host's rows.
-    bounds : int64 array, shape (H + 1,), or None
-        Where the hosts' rows of `start` begin; None if every host has all.
-    frozen : tuple of str, or `GIVEN`, or None
-        Words; `GIVEN` for all of `pretrained`, or without it of `start`.
-    """
-
-    known: Vocabulary | None
+    known: Vocabulary | None  # all words of the vectors to go on from
+    # their name, for messages, and the vectors; of `start` on a cluster perhaps only this host's rows
     start: tuple[str, Vectors] | None
     pretrained: tuple[str, Vectors] | None
-    bounds: NDArray[np.int64] | None
+    bounds: NDArray[np.int64] | None  # (H + 1,): Where the hosts' rows of `start` begin; None if every host has all
+    # words; `GIVEN` for all of `pretrained`, or without it of `start`
     frozen: "tuple[str, ...] | Literal['given'] | None"
 
     @classmethod

@@ -1,7 +1,10 @@
 """The loop that all operators share: windows, groups of samples, and the rows they update.
 
-`operator_kernel` compiles it with an operator's functions in place of `edges`, `steps`, `score`, `update` and `apply`.
-Numba's cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that it calls.
+Its twin in plain Python, `tests/naive/naive.py`, is read first: it does the same, sample by sample.
+
+`operator_kernel` compiles the loop with an operator's functions in place of `edges`, `steps`, `score`, `update` and
+`apply`. Numba's cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that
+it calls.
 """
 
 import threading

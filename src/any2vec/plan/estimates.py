@@ -34,53 +34,27 @@ _ROUND_OF_COLUMNS = 1 << 20  # words
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run takes with so many hosts and a scheme.
+    """What a run takes with so many hosts and a scheme."""
 
-    Attributes
-    ----------
-    hosts : int
-        H.
-    scheme : str
-        Of `sync.schemes.SCHEMES`, or `ONE_HOST`.
-    rounds : int
-        Of the whole run.
-    touched : dict from str to float
-        By matrix, rows that a host touches in a round, in the mean.
-    sent : float
-        Bytes that all hosts send in training.
-    memory, training : float
-        Bytes that a host needs, and those in training: of a graph, it may need more while it reads or walks.
-    fits : bool
-        Whether it has them.
-    seconds : dict from str to float
-        Of training, by phase: inspection, computation, combining; communication, what the others do not hide.
-    latency : float
-        Seconds of communication in which messages are on their way, whatever the bandwidth is. Hosts are alike, so
-        that none waits for a slower one.
-    hidden : float
-        Seconds, besides communication, in which rows are on their way while hosts inspect and prepare to combine.
-    walking : Walking
-        Of a graph, what it takes before training.
-    speed_up : float
-        Over one host.
-    cost : float or None
-        Of all hosts.
-    """
-
-    hosts: int
-    scheme: str
-    rounds: int
-    touched: dict[str, float]
-    sent: float
+    hosts: int  # H
+    scheme: str  # of `sync.schemes.SCHEMES`, or `ONE_HOST`
+    rounds: int  # of the whole run
+    touched: dict[str, float]  # by matrix, rows that a host touches in a round, in the mean
+    sent: float  # bytes that all hosts send in training
+    # bytes that a host needs, and those in training: of a graph, it may need more while it reads or walks
     memory: float
     training: float
-    fits: bool
+    fits: bool  # whether it has them
+    # of training, by phase: inspection, computation, combining; communication, what the others do not hide
     seconds: dict[str, float]
+    # seconds of communication in which messages are on their way, whatever the bandwidth is. Hosts are alike, so that
+    # none waits for a slower one
     latency: float
+    # seconds, besides communication, in which rows are on their way while hosts inspect and prepare to combine
     hidden: float
-    walking: Walking | None
-    speed_up: float
-    cost: float | None
+    walking: Walking | None  # of a graph, what it takes before training
+    speed_up: float  # over one host
+    cost: float | None  # of all hosts
 
     @property
     def total(self) -> float:

@@ -114,30 +114,14 @@ _PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP
 
 @dataclass(frozen=True)
 class Cluster:
-    """Machines to rent, all alike.
+    """Machines to rent, all alike."""
 
-    Attributes
-    ----------
-    hosts : tuple of int
-        The numbers of hosts to compare.
-    cores : int
-        Cores of a host, with a thread each.
-    bandwidth : float
-        Bytes per second that a host can send, and receive at the same time.
-    latency : float
-        Seconds that a message takes to another host, however short it is.
-    memory : float
-        Bytes of a host; infinity for no limit.
-    price : float, optional
-        Of a host, by the hour.
-    """
-
-    hosts: tuple[int, ...]
-    cores: int
-    bandwidth: float
-    latency: float
-    memory: float = math.inf
-    price: float | None = None
+    hosts: tuple[int, ...]  # the numbers of hosts to compare
+    cores: int  # cores of a host, with a thread each
+    bandwidth: float  # bytes per second that a host can send, and receive at the same time
+    latency: float  # seconds that a message takes to another host, however short it is
+    memory: float = math.inf  # bytes of a host; infinity for no limit
+    price: float | None = None  # of a host, by the hour
 
 
 def seconds_of(sent: float, cluster: Cluster) -> float:

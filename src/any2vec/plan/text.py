@@ -30,35 +30,16 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A text or walks.
+    """A text or walks."""
 
-    Attributes
-    ----------
-    counts : float64 array, shape (G,)
-        Occurrences of a vertex, falling. Vertices of like counts may be one group.
-    many : float64 array, shape (G,)
-        Vertices of each group.
-    lengths : float64 array
-        Lengths of some sentences.
-    sentences : float
-        How many there are.
-    worklist : Worklist, optional
-        W, if it was read: then it is known where vertices occur, not only how often.
-    seed : int
-        Of the draws of subsampling.
-    graph : WalkedGraph, optional
-        The graph that walks are on.
-    vocabulary : Vocabulary, optional
-        The vertices, if they are known, each a group of its own: then a plan knows their parts.
-    """
-
-    counts: NDArray[np.float64]
-    many: NDArray[np.float64]
-    lengths: NDArray[np.float64]
-    sentences: float
-    worklist: Worklist | None = None
-    seed: int = field(default=1)
-    graph: WalkedGraph | None = None
+    counts: NDArray[np.float64]  # (G,): Occurrences of a vertex, falling. Vertices of like counts may be one group
+    many: NDArray[np.float64]  # (G,): Vertices of each group
+    lengths: NDArray[np.float64]  # lengths of some sentences
+    sentences: float  # how many there are
+    worklist: Worklist | None = None  # W, if it was read: then it is known where vertices occur, not only how often
+    seed: int = field(default=1)  # of the draws of subsampling
+    graph: WalkedGraph | None = None  # the graph that walks are on
+    # the vertices, if they are known, each a group of its own: then a plan knows their parts
     vocabulary: Vocabulary | None = None
     _divided: dict[Any, WordRows | None] = field(default_factory=dict, init=False, repr=False)
 

@@ -60,54 +60,27 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Walking:
-    """What a host needs, and all send, to read a graph and walk on it.
+    """What a host needs, and all send, to read a graph and walk on it."""
 
-    Attributes
-    ----------
-    graph : {"whole", "parts"}
-        What each host has of it.
-    sent : float
-        Bytes that all hosts send.
-    seconds : float
-        To walk; and of a graph whose walks are not kept, to generate them again in training.
-    reading, memory : float
-        Bytes that a host needs while it reads, and walks.
-    held : float
-        Bytes of the walks, and of the graph if they are generated again, in training.
-    """
-
-    graph: str
-    sent: float
-    seconds: float
-    reading: float
+    graph: str  # what each host has of it
+    sent: float  # bytes that all hosts send
+    seconds: float  # to walk; and of a graph whose walks are not kept, to generate them again in training
+    reading: float  # bytes that a host needs while it reads, and walks
     memory: float
-    held: float
+    held: float  # bytes of the walks, and of the graph if they are generated again, in training
 
 
 @dataclass(frozen=True, eq=False)
 class WalkedGraph:
-    """A graph, and the walks that training reads.
+    """A graph, and the walks that training reads."""
 
-    Attributes
-    ----------
-    graph : Graph
-        The whole graph.
-    how : dict
-        Options of `Walker`, but for the seed.
-    walks : int
-        Walks from each vertex.
-    place : {"auto", "whole", "parts"}
-        Where hosts have the graph, as of `DeepWalk`. With auto, it is in parts if the whole does not fit into a host's
-        memory while it is read, or walked on.
-    seed : int
-        Of walks.
-    """
-
-    graph: Graph
-    how: Mapping[str, Any]
-    walks: int
+    graph: Graph  # the whole graph
+    how: Mapping[str, Any]  # options of `Walker`, but for the seed
+    walks: int  # walks from each vertex
+    # where hosts have the graph, as of `DeepWalk`. With auto, it is in parts if the whole does not fit into a host's
+    # memory while it is read, or walked on
     place: str = _AUTO
-    seed: int = 1
+    seed: int = 1  # of walks
 
     @classmethod
     def of(cls, graph: Graph, model: DeepWalk) -> Self:

@@ -155,18 +155,10 @@ _NAMED = 3  # words in an error, and in the name of a class
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The group of each word.
+    """The group of each word."""
 
-    Attributes
-    ----------
-    numbers : int32 array, shape (n,)
-        The group of each word, a place in `names`; -1 for none.
-    names : list of str
-        The names of the groups.
-    """
-
-    numbers: NDArray[np.int32]
-    names: list[str]
+    numbers: NDArray[np.int32]  # (n,): The group of each word, a place in `names`; -1 for none
+    names: list[str]  # the names of the groups
 
 
 def labels_of(labels: Any) -> "VertexLabels":
