@@ -153,16 +153,29 @@ _GENERATOR = f'<meta name="generator" content="{MARK}">'.encode()
 
 @dataclass(frozen=True, eq=False)
 class WordMap:
-    """Words at places in two dimensions."""
+    """Words at places in two dimensions.
 
-    words: list[str]  # the words shown, in the order of their ids or as given
-    coordinates: NDArray[np.float32]  # (n, 2): The place of each word
-    method: str  # "umap", "pca" or "tsne"
-    # (n, k): The nearest words of each word among those shown, as places in `words`: by cosine of the vectors, best
-    # first
+    Attributes
+    ----------
+    words : list of str, length n
+        The words shown, in the order of their ids or as given.
+    coordinates : float32 array, shape (n, 2)
+        The place of each word.
+    method : str
+        "umap", "pca" or "tsne".
+    neighbours : int32 array, shape (n, k)
+        The nearest words of each word among those shown, as places in `words`: by cosine of the vectors, best first.
+    cosines : float32 array, shape (n, k)
+        Their cosines.
+    groups : Groups, optional
+        The group of each word (`numbers`, -1 for none) and the groups' names (`names`), if there are any.
+    """
+
+    words: list[str]
+    coordinates: NDArray[np.float32]
+    method: str
     neighbours: NDArray[np.int32]
-    cosines: NDArray[np.float32]  # (n, k): Their cosines
-    # the group of each word (`numbers`, -1 for none) and the groups' names (`names`), if there are any
+    cosines: NDArray[np.float32]
     groups: Groups | None = None
 
     def __len__(self) -> int:
