@@ -193,7 +193,7 @@ def test_a_word_line_end_ends_a_sentence_as_in_word2vec(run, text, tmp_path):
 def test_line_ends_in_the_worklist(tmp_path, block, threads):
     text = "</s> a b </s></s> </s>a a </s>\n\n</s> </s> b a c\n</s> b" * 5
     (tmp_path / "t").write_text(text)
-    how = {"cache": None, "threads": threads, "_block": block}
+    how = {"cache": None, "threads": threads, "block": block}
     corpus = read_corpus(tmp_path / "t", min_count=1, line_end_word=True, **how)
     words = " ".join(text.replace("\n", " </s> ").split(" ")).split()
     sentences = [one.split() for one in " ".join("\n" if w == "</s>" else w for w in words).split("\n")]

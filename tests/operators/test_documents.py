@@ -110,7 +110,7 @@ def test_documents_are_lines(tmp_path, hosts, block):
     for path, content in zip(paths, FILES, strict=True):
         path.write_text(content)
     for _ in range(2):  # the second one is from the cache
-        how = {"hosts": hosts, "cache": tmp_path / "cache", "_block": block, "threads": 2}
+        how = {"hosts": hosts, "cache": tmp_path / "cache", "block": block, "threads": 2}
         corpus = read_corpus(paths, min_count=3, documents=True, **how)
         names = corpus.documents.names(0, corpus.sentences)
         assert names == naive_names(FILES, set(corpus.vocabulary.words))
