@@ -31,7 +31,7 @@ def test_ids_out_of_range(monkeypatch, call, rows, listed):
     size, encode = 100, channel._encode
 
     def program(communicator):
-        partition, channel = Partition.even(2 * size, 2), Channel(communicator)
+        partition, sending = Partition.even(2 * size, 2), Channel(communicator)
 
         def damaged(given, bounds):
             if communicator.rank == 0:
@@ -42,7 +42,7 @@ def test_ids_out_of_range(monkeypatch, call, rows, listed):
         monkeypatch.setattr(channel, "_encode", damaged)
         own = np.arange(3, dtype=np.int32) + size * communicator.rank * (call == "send")
         give = channel.send_ids if call == "send" else channel.broadcast_ids
-        return give(own, partition, channel, "inspect", "e")
+        return give(own, partition, sending, "inspect", "e")
 
     with pytest.raises(DamagedError, match="host 1 sent ids of rows that do not exist"):
         simulate(2, 1, program)

@@ -271,8 +271,8 @@ def test_what_was_read_does_not_stay_in_memory(tmp_path, dies, monkeypatch, host
     die(dies, tmp_path, 5, hosts=hosts)
     seen, begin = [], trainer.Run.begin
 
-    def noted(run, state, start):
-        begin(run, state, start)
+    def noted(run, state):
+        begin(run, state)
         seen.append(state.masters.e)
 
     monkeypatch.setattr(trainer.Run, "begin", noted)
