@@ -311,7 +311,7 @@ def test_hosts_that_give_files_and_sentences(tmp_path):
 def test_hosts_must_be_a_number_and_fit(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"a b\n" * 9)
-    for hosts in (0, 1.5, None):
+    for hosts in (0, 1.5, None, True):
         with pytest.raises(Any2VecError, match="`hosts` is"):
             read_corpus(path, hosts=hosts)
     assert "`hosts` is 3, but the communicator has 2 hosts" in different([path, path], [{"hosts": 3}] * 2)

@@ -28,6 +28,7 @@ from any2vec.graph import karate_club
 from any2vec.training import trainer
 from any2vec.training.checkpoints import checkpoint as module
 from any2vec.training.checkpoints import checkpoint_files
+from any2vec.training.checkpoints.checkpoint_files import FolderLock
 from any2vec.training.checkpoints.manifest import damage, listed, own_digest, read_manifest
 
 SENTENCES = text(200, words=30)
@@ -264,6 +265,15 @@ def test_what_was_gone_on_from_is_kept(tmp_path, dies, monkeypatch):
     assert same(fit(tmp_path, epochs=8, resume=tmp_path), whole)
     (tmp_path / "000099.0-10.safetensors").touch()
     assert fit(tmp_path, epochs=8, resume=tmp_path).report_.kept
+
+
+@pytest.mark.usefixtures("whole")
+def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
+    lock = FolderLock(tmp_path, "")
+    with pytest.raises(Any2VecError, match="another run writes its checkpoints here; wait until it ends, or go on"):
+        fit(resume=tmp_path)
+    lock.release()
+    fit(resume=tmp_path)
 
 
 @pytest.mark.parametrize(("hosts", "later"), [(1, 1), (3, 3), (3, 2)])

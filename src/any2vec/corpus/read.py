@@ -33,7 +33,6 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import disk_errors, memory_errors
-from any2vec.options import whole_number
 
 __all__ = ["read_corpus"]
 
@@ -114,13 +113,22 @@ class _Reader:
             warnings.warn(place.why, Any2VecWarning, stacklevel=3)
         return cached(self._build, place, key, self.files or (), communicator, self.threads, self.say)
 
-    def _settings(self) -> dict[str, Any]:
-        """Find the files and the words that are given; return all that decides V and W besides the text."""
+    def _check(self) -> None:
+        """Raise an error if an argument is of a wrong type, too small, or does not go with another."""
         if self.column is not None and not isinstance(self.column, str):
             raise Any2VecError(f"`column` is {shown(self.column)}; it must be the name of a column, a str")
         for name, least in (("min_count", 1), ("max_size", 2), ("threads", 1), ("hosts", 1)):
-            if name != "max_size" or self.max_size is not None:
-                whole_number(name, getattr(self, name), least)
+            value = getattr(self, name)
+            if value is None and name == "max_size":
+                continue
+            if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+                raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number, at least {least}")
+        if self.vocabulary is not None and self.known is not None:
+            raise Any2VecError("`vocabulary` is given, and `known` words too; give one")
+
+    def _settings(self) -> dict[str, Any]:
+        """Find the files and the words that are given; return all that decides V and W besides the text."""
+        self._check()
         if self.hosts not in (1, self.communicator.size) and self.communicator.size > 1:
             raise Any2VecError(f"`hosts` is {self.hosts}, but the communicator has {self.communicator.size} hosts")
         if self.vocabulary is not None:

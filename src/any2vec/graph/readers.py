@@ -215,9 +215,26 @@ def read_graph(
     Any2VecError
         If the source cannot be read or has no edges, or a vertex has no kind, or two.
     """
-    arguments = locals()
-    checked_format(format)
-    asked = checked_reading(**arguments)
+    asked = checked_reading(
+        source,
+        format=checked_format(format),
+        directed=directed,
+        weighted=weighted,
+        merge=merge,
+        loops=loops,
+        vertices=vertices,
+        kinds=kinds,
+        kind_prefix=kind_prefix,
+        comments=comments,
+        delimiter=delimiter,
+        header=header,
+        key=key,
+        columns=columns,
+        bipartite=bipartite,
+        names=names,
+        kind=kind,
+        threads=threads,
+    )
     options = asked.options
     with memory_errors(title_of(source)):
         table = _read_edges(source, asked)

@@ -47,9 +47,9 @@ def zeros(shape: int | tuple[int, ...], kind: type[np.generic], *, whole: bool =
     ``whole=False`` for an array that may stay mostly unused.
     """
     count = int(np.prod(shape, dtype=object))
-    size = count * np.dtype(kind).itemsize
-    huge = whole and size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE")
-    length = size + _HUGE_PAGE if huge else max(size, 1)
+    needed = count * np.dtype(kind).itemsize
+    huge = whole and needed >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE")
+    length = needed + _HUGE_PAGE if huge else max(needed, 1)
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return np.frombuffer(mmap.mmap(-1, length), kind, count).reshape(shape)
     try:
@@ -247,16 +247,16 @@ def decimals(matrix: NDArray[np.float32]) -> list[str]:
 
 def _digits(matrix: NDArray[np.float32]) -> NDArray[np.int64]:
     """Count the digits that each number needs, from 6 (of which trailing zeros are not printed) to 9."""
-    size = np.abs(matrix.astype(np.float64))
-    exponent = np.floor(np.log10(size, where=size > 0, out=np.zeros_like(size)))
-    digits = np.where(size > 0, 9, 6)  # 9 are always enough
+    magnitude = np.abs(matrix.astype(np.float64))
+    exponent = np.floor(np.log10(magnitude, where=magnitude > 0, out=np.zeros_like(magnitude)))
+    digits = np.where(magnitude > 0, 9, 6)  # 9 are always enough
     for tried in (8, 7, 6):
         shift = tried - 1 - exponent
         sure = (shift >= 0) & (shift <= 22)  # a double holds powers of ten up to 10^22 exactly
         power = 10.0 ** np.where(sure, shift, 0)
-        whole = np.rint(size * power)
-        sure &= np.abs(size * power - whole) < 0.4999999  # not a tie: printing rounds to the same
+        whole = np.rint(magnitude * power)
+        sure &= np.abs(magnitude * power - whole) < 0.4999999  # not a tie: printing rounds to the same
         sure &= (whole >= 10.0 ** (tried - 1)) & (whole <= 10.0**tried)
-        sure &= (whole / power).astype(np.float32) == size  # as a reader computes it
+        sure &= (whole / power).astype(np.float32) == magnitude  # as a reader computes it
         digits[sure] = tried
     return digits

@@ -167,11 +167,12 @@ def _compile(host: Host, communicator: Communicator, display: Display, report: R
     started = time.perf_counter()
     report.seconds.pop("compile", None)
     display.compiling()
-    for turn in (communicator.rank == 0, communicator.rank != 0):
-        if turn:
-            host.compile()
-        else:
-            communicator.barrier()
+    first = communicator.rank == 0
+    if not first:
+        communicator.barrier()
+    host.compile()
+    if first:
+        communicator.barrier()
     report.seconds["compile"] = time.perf_counter() - started
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.machine import usable_cores
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, library
 from any2vec.options import whole_number
 from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.search import directions
@@ -69,8 +69,5 @@ def check_classes(number: object, words: int | None = None) -> int:
     count = whole_number("classes", number, 1)
     if words is not None and count > words:
         raise Any2VecError(f"`classes` is {count:,}, but there are {words:,} words; give at most as many classes")
-    try:
-        import sklearn.cluster  # noqa: F401
-    except ImportError:
-        raise missing_extra("scikit-learn", "classes") from None
+    library("sklearn.cluster", "classes", "scikit-learn")
     return count

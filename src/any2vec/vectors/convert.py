@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from any2vec.corpus.parts import Subwords
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.parts import Parts
 
@@ -62,12 +62,9 @@ class Conversions(Lookup):
         Any2VecError
             If gensim is not installed.
         """
-        try:
-            from gensim.models import KeyedVectors
-        except ImportError:
-            raise missing_extra("gensim", "gensim") from None
+        models = library("gensim.models", "gensim")
         with_n_grams = self._with_n_grams(copy)
-        keyed = KeyedVectors(self.dim) if with_n_grams is None else with_n_grams
+        keyed = models.KeyedVectors(self.dim) if with_n_grams is None else with_n_grams
         keyed.index_to_key, keyed.key_to_index = list(self.words), dict(self.vocabulary.ids)
         keyed.vectors, keyed.next_index = np.array(self.matrix) if copy else self.matrix, len(self)
         if self.counts.any():
@@ -95,10 +92,7 @@ class Conversions(Lookup):
         Any2VecError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise missing_extra("pandas", "pandas") from None
+        pd = library("pandas", "pandas")
         return pd.DataFrame(np.array(self.matrix), index=pd.Index(self.words, name="word", dtype=object))
 
     def to_arrow(self) -> "pa.Table":
@@ -115,10 +109,7 @@ class Conversions(Lookup):
         Any2VecError
             If pyarrow is not installed, or a word is not Unicode text.
         """
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise missing_extra("pyarrow", "arrow") from None
+        pa = library("pyarrow", "arrow")
         try:
             words = pa.array(self.words, pa.string())
         except UnicodeEncodeError as error:

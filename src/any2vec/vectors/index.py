@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.machine import usable_cores
-from any2vec.errors import Any2VecError, file_error, missing_extra, shown
+from any2vec.errors import Any2VecError, file_error, library, shown
 from any2vec.io.inputs import open_regular
 from any2vec.io.memory import blocks
 from any2vec.io.outputs import check_writable, refusals, replacing_file
@@ -166,11 +166,7 @@ class Index:
 
 def faiss_library() -> Any:
     """Return the module faiss, or raise an error that says how to install it."""
-    try:
-        import faiss
-    except ImportError:
-        raise missing_extra("faiss-cpu", "index") from None
-    return faiss
+    return library("faiss", "index", "faiss-cpu")
 
 
 def build(vectors: Lookup, *, recall: float = 0.98, topn: int = 10, seed: int = 1, threads: int | None = None) -> Index:

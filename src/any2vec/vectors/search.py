@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine import usable_cores
-from any2vec.errors import missing_extra
+from any2vec.errors import library
 from any2vec.io.memory import blocks
 
 __all__ = ["answer", "best", "cosines_of", "directions", "nearest", "neighbour_graph", "no_zeros", "unit"]
@@ -148,11 +148,8 @@ def neighbour_graph(
     """
     if len(rows) <= EXACT:
         return _exact(rows, np.arange(len(rows)), topn)
-    try:
-        from pynndescent import NNDescent
-    except ImportError:
-        raise missing_extra("pynndescent", "plot") from None
-    index = NNDescent(rows, metric="cosine", n_neighbors=topn + 1, random_state=seed, n_jobs=usable_cores())
+    descent = library("pynndescent", "plot").NNDescent
+    index = descent(rows, metric="cosine", n_neighbors=topn + 1, random_state=seed, n_jobs=usable_cores())
     found, _ = index.neighbor_graph
     other = (found != np.arange(len(rows))[:, None]) & (found >= 0)
     first = np.argsort(~other, axis=1, kind="stable")[:, :topn]  # without the row itself

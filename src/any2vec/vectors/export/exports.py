@@ -90,7 +90,7 @@ def _holds(path: Path) -> bool:
     return has_mark(path, _NAME) or holds_text(path)  # of few dimensions, a table could be anything
 
 
-TARGET = Target(
+GLOVE = Target(
     Kind(_NAME, _holds, marked=True),
     (".txt", ".txt.gz"),
     refused=r"^$|[ \t\n\r\v\f]",
@@ -120,8 +120,8 @@ def to_glove(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
     """
     from any2vec.vectors.files.word2vec import text_rows
 
-    rows, where = TARGET.check(vectors, path, top, force)
-    write_in_host_order(where, text_rows(rows, decimals), alone(), TARGET.kind)
+    rows, where = GLOVE.check(vectors, path, top, force)
+    write_in_host_order(where, text_rows(rows, decimals), alone(), GLOVE.kind)
 
 
 class Exports(Lookup):

@@ -18,7 +18,7 @@ from any2vec.vectors.search import neighbour_graph
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["TARGET", "pyarrow_parquet", "to_embedding_atlas", "to_numpy", "to_parquet"]
+__all__ = ["to_embedding_atlas", "to_numpy", "to_parquet"]
 
 _LARGEST = 4 << 30  # bytes of an array of words, which gives every word the length of the longest
 
@@ -73,19 +73,14 @@ def to_numpy(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
             np.savez(file, allow_pickle=False, **arrays)
 
 
-def pyarrow_parquet() -> Any:
-    """Import pyarrow.parquet; raise if it is not installed."""
-    return library("pyarrow.parquet", "arrow")
-
-
 def _holds_rows(path: Path) -> bool:
     try:
-        return {"word", "vector"} <= set(pyarrow_parquet().read_schema(path).names)
+        return {"word", "vector"} <= set(library("pyarrow.parquet", "arrow").read_schema(path).names)
     except ValueError:  # pyarrow's ArrowInvalid
         return False
 
 
-TARGET = Target(Kind("words and vectors in Parquet", _holds_rows), (".parquet",))
+PARQUET = Target(Kind("words and vectors in Parquet", _holds_rows), (".parquet",))
 
 
 @opened_by("pandas.read_parquet({python})")
@@ -110,8 +105,8 @@ def to_parquet(
     Any2VecError
         If pyarrow is not installed, a vector is not finite, or the file cannot be written.
     """
-    parquet = pyarrow_parquet()
-    with TARGET.writing(vectors, path, top, force) as (rows, part):
+    parquet = library("pyarrow.parquet", "arrow")
+    with PARQUET.writing(vectors, path, top, force) as (rows, part):
         parquet.write_table(rows.to_arrow(), part)
 
 
@@ -153,9 +148,9 @@ def to_embedding_atlas(
         If pyarrow is not installed, a vector or coordinate is not finite, `xy` has another shape, or the file cannot
         be written.
     """
-    parquet = pyarrow_parquet()
+    parquet = library("pyarrow.parquet", "arrow")
     neighbours = whole_number("neighbours", neighbours, 0)
-    with TARGET.writing(vectors, path, top, force) as (rows, part):
+    with PARQUET.writing(vectors, path, top, force) as (rows, part):
         places = _plane(rows) if xy is None else _checked(xy, len(vectors))[: len(rows)]
         table = rows.to_arrow()
         for name, column in zip("xy", places.T, strict=True):
