@@ -86,3 +86,13 @@ def _corpus_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANY2VEC_CACHE", str(tmp_path_factory.mktemp("corpora")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _signals():
+    """Handlers of signals stay as they were where a test runs the command line in this process."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

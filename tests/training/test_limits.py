@@ -9,7 +9,7 @@ from simulated import interrupted, skipgram, text
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
-from any2vec.operators import kernel
+from any2vec.operators import kernel as kernels
 from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
@@ -186,8 +186,8 @@ def test_updates_of_an_epoch_do_not_wrap(monkeypatch):
         for counts in (sources, destinations):
             counts[0] += np.int32((high - low) * ((1 << 31) // 1000))
 
-    monkeypatch.setattr(kernel, "inspection_kernel", lambda _: kernel)
-    monkeypatch.setattr(kernel, "_MOST", 2 * 3 * 4 * 900)  # 900 positions, each with as many updates as it can have
+    monkeypatch.setattr(kernels, "inspection_kernel", lambda _: kernel)
+    monkeypatch.setattr(kernels, "_MOST", 2 * 3 * 4 * 900)  # 900 positions, each with as many updates as it can have
     with host.workers:
         found = host.updates()
     assert found["e"][0] == found["t"][0] == positions * ((1 << 31) // 1000) > np.iinfo(np.int32).max
@@ -213,7 +213,7 @@ def test_rounds_in_which_counts_would_wrap_are_refused(monkeypatch):
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_while_going_on_does_not_inspect_the_whole_worklist(monkeypatch, hosts, times):
     first = Word2Vec(**HOW).fit(SENTENCES)
-    inspected, begin = [], kernel.Inspector.begin
+    inspected, begin = [], kernels.Inspector.begin
 
     def noting(inspector, slice_, workers):
         inspected.append(slice_.size)
@@ -226,7 +226,7 @@ def test_ctrl_c_while_going_on_does_not_inspect_the_whole_worklist(monkeypatch, 
             return super().work(*given)
 
     monkeypatch.setattr("any2vec.training.trainer.RowHost", Pressing)
-    monkeypatch.setattr(kernel.Inspector, "begin", noting)
+    monkeypatch.setattr(kernels.Inspector, "begin", noting)
     model = Word2Vec(**HOW, hosts=hosts, rounds=3, start=first.vectors_)
     interrupted(model, SENTENCES)
     words = sum(map(len, SENTENCES))

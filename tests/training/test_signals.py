@@ -23,12 +23,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process
 
 
 @pytest.fixture(autouse=True)
-def _as_before():
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in TERMINATING}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def _handlers(_signals):
+    for number in TERMINATING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("number", TERMINATING)
