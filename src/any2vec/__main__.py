@@ -4,8 +4,6 @@ import gc
 
 from any2vec.signals import quit_at_once
 
-__all__ = ["main"]
-
 _ALLOCATIONS = 100_000  # between collections of garbage: imports, and rounds, allocate much and leave little to collect
 
 

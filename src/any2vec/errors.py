@@ -9,24 +9,6 @@ from importlib.util import find_spec
 from shlex import quote
 from typing import Any
 
-__all__ = [
-    "FILE_ERRORS",
-    "Any2VecError",
-    "Any2VecWarning",
-    "NotTrainedError",
-    "UnknownParameterError",
-    "UnknownWordError",
-    "counted",
-    "escaped",
-    "file_error",
-    "installing",
-    "is_installed",
-    "library",
-    "missing_extra",
-    "respelled",
-    "shown",
-]
-
 _UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 

@@ -20,24 +20,6 @@ import numpy as np
 from any2vec.errors import Any2VecError, UnknownParameterError, shown
 from any2vec.other_names import meant, method_meant
 
-__all__ = [
-    "Parameters",
-    "as_path",
-    "as_word",
-    "asked",
-    "can_be_path",
-    "changed",
-    "check_options",
-    "documented",
-    "fraction",
-    "of_integers",
-    "option",
-    "plain_number",
-    "sentence",
-    "typed",
-    "whole_number",
-]
-
 _MOST = 2**63 - 1
 _LONGEST = 1000  # characters of a parameter that are shown
 """Of what is counted."""

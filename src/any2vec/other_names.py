@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["meant", "method_meant"]
-
 _SAME = {
     "buckets": "bucket",
     "alpha": "lr learning_rate start_alpha",

@@ -6,8 +6,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["distrust", "distrust_way_to", "lock", "make_private", "private", "unlock"]
-
 
 def make_private(folder: Path) -> None:
     """Make a folder that only this user may enter, and those above it; one that is there stays as it is."""

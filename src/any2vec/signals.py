@@ -10,18 +10,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-__all__ = [
-    "ENDING",
-    "HANDLERS",
-    "INTERRUPTED",
-    "end",
-    "exit_now",
-    "interrupt_was_ignored",
-    "quit_at_once",
-    "raise_interrupts",
-    "unterminated",
-]
-
 INTERRUPTED = 130  # exit status of a program that Ctrl-C ended, as shells report it
 _RETRY = 0.02  # seconds
 _TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections import Counter
 from dataclasses import fields
 from graphlib import TopologicalSorter
@@ -133,6 +134,32 @@ def test_functions_are_short():
             if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 120:
                 long.add(f"{path.relative_to(SOURCE)}:{node.name}")
     assert long == set(LONG)
+
+
+def names_of(tree):
+    """Functions and values of a file, but commands."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            if not any("command" in ast.unparse(decorator) for decorator in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def test_functions_and_values_without_an_underscore_are_for_others():
+    """So a file needs no list of what it gives; packages have one."""
+    root = Path(__file__).parents[2]
+    files = [*SOURCE.rglob("*.py"), *(root / "tests").rglob("*.py"), *(root / "docs/reference").glob("*.md")]
+    words = {path: set(re.findall(r"\w+", path.read_text("utf-8"))) for path in files}
+    only_here = {}
+    for path in SOURCE.rglob("*.py"):
+        if path.name not in {"__init__.py", "errors.py"}:
+            names = {name for name in names_of(ast.parse(path.read_text("utf-8"))) if len(name) > 1 and name[0] != "_"}
+            others = set().union(*(found for other, found in words.items() if other != path))
+            if missing := names - others:
+                only_here[str(path.relative_to(SOURCE))] = missing
+    assert only_here == {}
 
 
 def test_kernels_are_kept_where_nobody_else_may_write():

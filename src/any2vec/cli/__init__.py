@@ -6,8 +6,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from any2vec.cli.errors import Errors, UsageError, fail, ignore_errors, name_errors, one_line_warnings, usage
-from any2vec.cli.help import ALL, HelpfulCommand
+from any2vec.cli.errors import Errors, fail, ignore_errors, name_errors, one_line_warnings, usage
+from any2vec.cli.help import ALL, HelpfulCommand, UsageError
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
 from any2vec.version import __version__

@@ -24,8 +24,6 @@ from any2vec.io.shown import Console
 from any2vec.private import distrust
 from any2vec.version import __version__
 
-__all__ = ["Finding", "cache", "doctor"]
-
 _EXTRAS = {
     "mpi": "mpi4py",
     "torch": "torch",
@@ -47,7 +45,7 @@ _LAUNCHERS = ("mpiexec", "torchrun", "srun")
 _LEAST = 10**9  # bytes of disk: a corpus of 100 million words takes as much
 
 
-class Finding(NamedTuple):
+class _Finding(NamedTuple):
     """Something found, and what is wrong with it and what to do, if anything is."""
 
     name: str
@@ -76,31 +74,33 @@ def doctor() -> None:
     console.print("nothing is wrong")
 
 
-def _findings() -> Iterator[Finding]:
-    yield Finding("any2vec", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
+def _findings() -> Iterator[_Finding]:
+    yield _Finding("any2vec", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     yield _libraries()
     yield from _extras()
     quotas = core_quotas().values()
     quota = f", a quota of {float(min(quotas)):g}" if quotas else ""
     text = f"{usable_cores()} used: {os.cpu_count()} of the machine, {len(core_ids())} by affinity{quota}"
-    yield Finding("cores", text)
+    yield _Finding("cores", text)
     found = {name: shutil.which(name) for name in _LAUNCHERS}
-    yield Finding("launchers", ", ".join(f"{name}: {path or 'not found'}" for name, path in found.items()), _launched())
+    yield _Finding(
+        "launchers", ", ".join(f"{name}: {path or 'not found'}" for name, path in found.items()), _launched()
+    )
     yield _kernels()
     yield _corpora()
     yield _disk(Path(tempfile.gettempdir()))
 
 
-def _libraries() -> Finding:
+def _libraries() -> _Finding:
     text = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "numba", "llvmlite"))
     try:
         from any2vec.operators.tiles import register_width
 
         text += f"; vectors of {32 * register_width()} bits"
     except (ImportError, OSError) as error:
-        return Finding("libraries", text, f"numba cannot be used: {error}; install it again")
+        return _Finding("libraries", text, f"numba cannot be used: {error}; install it again")
     disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-    return Finding("libraries", text, "NUMBA_DISABLE_JIT is set: nothing is compiled; unset it" if disabled else "")
+    return _Finding("libraries", text, "NUMBA_DISABLE_JIT is set: nothing is compiled; unset it" if disabled else "")
 
 
 def _version(name: str) -> str:
@@ -110,13 +110,13 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[_Finding]:
     there = {extra: is_installed(module) for extra, module in _EXTRAS.items()}
-    yield Finding("extras", ", ".join(extra for extra, found in there.items() if found) or "none")
+    yield _Finding("extras", ", ".join(extra for extra, found in there.items() if found) or "none")
     missing = [extra for extra, found in there.items() if not found]
     if missing:
         example = installing(missing[0], _EXTRAS[missing[0]])
-        yield Finding("not there", f"{', '.join(missing)}; {missing[0]} is installed by {example}")
+        yield _Finding("not there", f"{', '.join(missing)}; {missing[0]} is installed by {example}")
 
 
 def _launched() -> str:
@@ -127,39 +127,39 @@ def _launched() -> str:
     return ""
 
 
-def _kernels() -> Finding:
+def _kernels() -> _Finding:
     import any2vec.operators
     from any2vec.llvm.compiled import kernel_folder
 
     folder, remark = kernel_folder(Path(any2vec.operators.__file__).parent)
     if folder is None:
-        return Finding("kernels", "not kept", remark)
+        return _Finding("kernels", "not kept", remark)
     kept = sum(file.stat().st_size for file in folder.parent.rglob("*.nb[ci]"))
-    return Finding("kernels", f"{size(kept)} compiled, in {folder}", remark)
+    return _Finding("kernels", f"{size(kept)} compiled, in {folder}", remark)
 
 
-def _corpora() -> Finding:
+def _corpora() -> _Finding:
     try:
         place = place_of("auto")
         if place.folder is None:
-            return Finding("corpora", "not kept", place.why)
+            return _Finding("corpora", "not kept", place.why)
         folder = place.folder
         found = entries(folder)
         text = f"{len(found):,} kept, {size(sum(entry.size for entry in found))} of {size(limit(folder))}, in {folder}"
     except Any2VecError as error:
-        return Finding("corpora", "not kept", str(error))
-    return Finding("corpora", text, _disk(folder).wrong)
+        return _Finding("corpora", "not kept", str(error))
+    return _Finding("corpora", text, _disk(folder).wrong)
 
 
-def _disk(folder: Path) -> Finding:
+def _disk(folder: Path) -> _Finding:
     try:
         free = shutil.disk_usage(folder).free
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        return Finding("disk", str(folder), f"{folder} cannot be written: {error.strerror or error}; set TMPDIR")
+        return _Finding("disk", str(folder), f"{folder} cannot be written: {error.strerror or error}; set TMPDIR")
     text = f"{size(free)} free in {folder}"
-    return Finding("disk", text, f"{text}: make space, or name another folder in TMPDIR" if free < _LEAST else "")
+    return _Finding("disk", text, f"{text}: make space, or name another folder in TMPDIR" if free < _LEAST else "")
 
 
 _ACTIONS = ("list", "clear")

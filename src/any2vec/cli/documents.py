@@ -17,9 +17,7 @@ from any2vec.models.documents import Doc2Vec
 from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files.formats import check_output, format_of, save
 
-__all__ = ["Output", "Texts", "documents", "infer"]
-
-Texts = Annotated[
+_Texts = Annotated[
     list[str],
     typer.Argument(
         metavar="TEXTS",
@@ -27,7 +25,7 @@ Texts = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[
+_Output = Annotated[
     Path,
     typer.Option(
         "--output",
@@ -44,8 +42,8 @@ _NOT_HERE = ("blend", "buckets", "features", "frozen", "operator", "start", "sub
 
 @shared.estimator_options(Doc2Vec, without=_NOT_HERE)
 def documents(
-    texts: Texts,
-    output: Output,
+    texts: _Texts,
+    output: _Output,
     options: dict[str, Any],
     words: Annotated[
         Path | None,
@@ -133,8 +131,8 @@ def infer(
             metavar="MODEL", help="The folder that `any2vec documents --save-model` wrote.", show_default=False
         ),
     ],
-    texts: Texts,
-    output: Output,
+    texts: _Texts,
+    output: _Output,
     options: dict[str, Any],
     epochs: Annotated[int | None, typer.Option(help="Passes over a text.", show_default="as in training")] = None,
     alpha: Annotated[float | None, typer.Option(help="Initial learning rate.", show_default="as in training")] = None,

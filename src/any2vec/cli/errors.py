@@ -9,13 +9,11 @@ from typing import Any, NoReturn
 
 import typer
 
-from any2vec.cli.help import HelpfulGroup, UsageError
+from any2vec.cli.help import HelpfulGroup
 from any2vec.errors import Any2VecError, Any2VecWarning, respelled, shown
 from any2vec.io.shown import Console
 from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
-
-__all__ = ["Errors", "UsageError", "fail", "ignore_errors", "in_options", "name_errors", "one_line_warnings", "usage"]
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
 

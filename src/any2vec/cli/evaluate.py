@@ -30,8 +30,6 @@ from any2vec.report.report import write_figures
 from any2vec.vectors.questions import read_pairs, read_questions
 from any2vec.vectors.vectors import load
 
-__all__ = ["evaluate"]
-
 evaluate = typer.Typer(
     name="evaluate",
     cls=Errors,
@@ -39,8 +37,8 @@ evaluate = typer.Typer(
     no_args_is_help=True,
 )
 
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
+_Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
 
 
 @evaluate.command(cls=HelpfulCommand)
@@ -51,7 +49,7 @@ def analogies(
         typer.Argument(metavar="QUESTIONS", help="Such as word2vec's questions-words.txt.", show_default=False),
     ],
     restrict: Annotated[int, typer.Option(metavar="N", help="Use only the N most frequent words; 0: all.")] = RESTRICT,
-    json_file: Json = None,
+    json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
     """Answer "a is to b as c is to ?", as word2vec's compute-accuracy does."""
@@ -85,7 +83,7 @@ def similarity(
     pairs: Annotated[
         Path, typer.Argument(metavar="PAIRS", help="Such as WordSim-353 or SimLex-999.", show_default=False)
     ],
-    json_file: Json = None,
+    json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
     """Correlate cosines with human judgements of similarity."""
@@ -135,12 +133,12 @@ def nodes(
         str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
     shuffles: Annotated[int, typer.Option(metavar="N", help="Random splits for each fraction.")] = 10,
-    seed: Seed = 1,
+    seed: _Seed = 1,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labelled vertices that have no vector.")
     ] = False,
-    json_file: Json = None,
+    json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
     """Predict labels of vertices from their vectors, as DeepWalk's scoring.py does."""
@@ -184,7 +182,7 @@ def split(
     ],
     how: dict[str, Any],
     share: Annotated[float, typer.Option(metavar="FRACTION", help="Fraction of the edges to hide.")] = 0.5,
-    seed: Seed = 1,
+    seed: _Seed = 1,
     force: options.Force = False,
 ) -> None:
     """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge.
@@ -229,8 +227,8 @@ def links(
             autocompletion=options.completing([*OPERATORS, "all"]),
         ),
     ] = "hadamard",
-    seed: Seed = 1,
-    json_file: Json = None,
+    seed: _Seed = 1,
+    json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
     """Distinguish edges that were hidden in training from pairs without an edge."""

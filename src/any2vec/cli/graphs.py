@@ -14,8 +14,6 @@ from any2vec.graph.readers import FORMATS, GraphWarning
 from any2vec.io.shown import Console
 from any2vec.options import option
 
-__all__ = ["COMMENTS", "graph_options", "saying", "sign"]
-
 COMMENTS = "#%"
 
 

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["ALL", "SCREENS", "HelpfulCommand", "HelpfulGroup", "Screen", "UsageError"]
-
 ALL = "--help-all"
 
 UsageError: Any = typer.BadParameter.__base__
 """What Typer raises where it cannot parse a command line."""
 
 
-class Screen(NamedTuple):
+class _Screen(NamedTuple):
     """What the first screen of a command's help shows."""
 
     examples: tuple[str, ...] = ()
@@ -56,15 +54,15 @@ _BRIEF = {
 _TRAINING = "threads seed hosts start training checkpoint resume force quiet"
 
 SCREENS = {
-    "": Screen(
+    "": _Screen(
         ("words reviews.txt -o reviews.bin", "similar reviews.bin good", "nodes friends.edges -o friends.bin"),
         "version",
     ),
-    "words": Screen(
+    "words": _Screen(
         ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
         f"output lowercase tokenize model loss dim window negative sample epochs min_count {_TRAINING}",
     ),
-    "documents": Screen(
+    "documents": _Screen(
         ("reviews.txt -o reviews", "reviews.txt -o reviews.bin --model dm --save-model model"),
         "output words save_model model loss dim window negative epochs min_count threads seed hosts checkpoint resume "
         "force quiet",
@@ -75,30 +73,30 @@ SCREENS = {
             "model": "dbow or dm.",
         },
     ),
-    "infer": Screen(("model new.txt -o new", "model new.txt -o new.bin --epochs 40")),
-    "phrases": Screen(
+    "infer": _Screen(("model new.txt -o new", "model new.txt -o new.bin --epochs 40")),
+    "phrases": _Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
         "output lowercase tokenize threshold scoring min_count passes joiner force quiet",
     ),
-    "nodes": Screen(
+    "nodes": _Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),
         f"output walks length p q dim window epochs directed weighted {_TRAINING}",
     ),
-    "similar": Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
-    "analogy": Screen(("reviews.bin man king woman",)),
-    "map": Screen(
+    "similar": _Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
+    "analogy": _Screen(("reviews.bin man king woman",)),
+    "map": _Screen(
         ("reviews.bin -o reviews.html", "friends.bin -o friends.svg --labels friends.labels"),
         "output method words top labels clusters seed force",
     ),
-    "walks": Screen(
+    "walks": _Screen(
         ("friends.edges -o walks.txt --length 80",),
         "output walks length p q extend starts restart metapath directed weighted threads seed force",
     ),
-    "info": Screen(("reviews.bin",)),
-    "report": Screen(("run.json -o run.html",)),
-    "export": Screen(("reviews.bin --to tensorboard -o projector", "reviews.bin --to spacy -o model --language en")),
-    "cache": Screen(("list", "clear", "--limit 20GB")),
-    "plan": Screen(
+    "info": _Screen(("reviews.bin",)),
+    "report": _Screen(("run.json -o run.html",)),
+    "export": _Screen(("reviews.bin --to tensorboard -o projector", "reviews.bin --to spacy -o model --language en")),
+    "cache": _Screen(("list", "clear", "--limit 20GB")),
+    "plan": _Screen(
         (
             "reviews.txt --hosts 1,8,32 --network 10Gbit",
             "--words 3.6e9 --vocabulary 2.76e6 --dim 200 --cores 48",
@@ -106,16 +104,16 @@ SCREENS = {
         ),
         "numbers network latency memory cores price words vocabulary nodes graph dim epochs output",
     ),
-    "doctor": Screen(("",)),
-    "demo": Screen(("", "-o speeches.bin")),
-    "evaluate": Screen(("analogies reviews.bin questions-words.txt", "nodes friends.bin friends.labels")),
-    "evaluate analogies": Screen(("reviews.bin questions-words.txt",)),
-    "evaluate similarity": Screen(("reviews.bin wordsim353.tsv",)),
-    "evaluate nodes": Screen(("friends.bin friends.labels --ratios 10,50,90",)),
-    "evaluate split": Screen(
+    "doctor": _Screen(("",)),
+    "demo": _Screen(("", "-o speeches.bin")),
+    "evaluate": _Screen(("analogies reviews.bin questions-words.txt", "nodes friends.bin friends.labels")),
+    "evaluate analogies": _Screen(("reviews.bin questions-words.txt",)),
+    "evaluate similarity": _Screen(("reviews.bin wordsim353.tsv",)),
+    "evaluate nodes": _Screen(("friends.bin friends.labels --ratios 10,50,90",)),
+    "evaluate split": _Screen(
         ("friends.edges -o split --share 0.5",), "output share format directed weighted header seed force"
     ),
-    "evaluate links": Screen(("friends.bin split/hidden.edges split/absent.edges",)),
+    "evaluate links": _Screen(("friends.bin split/hidden.edges split/absent.edges",)),
 }
 
 
@@ -148,7 +146,7 @@ class _Helpful:
         above = ctx
         while above.parent:
             path, above = [above.info_name, *path], above.parent
-        screen, whole = SCREENS.get(" ".join(path), Screen()), vars(self).copy()
+        screen, whole = SCREENS.get(" ".join(path), _Screen()), vars(self).copy()
         try:
             if not self._everything:
                 usage = super().get_usage(ctx)  # type: ignore[misc]  # as it is, with what is required
@@ -171,7 +169,7 @@ def _chosen(params: list[Any], names: list[str]) -> list[Any]:
     return [*arguments, *(options[name] for name in names or options)]
 
 
-def _brief(param: Any, screen: Screen) -> Any:
+def _brief(param: Any, screen: _Screen) -> Any:
     """Return a parameter whose help is one text, which ends with its default, to take few lines."""
     brief = copy.copy(param)
     brief.required, brief.rich_help_panel, brief.show_default, brief.secondary_opts = False, None, False, []

@@ -19,13 +19,11 @@ from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.walker import Walker, check_walks
 from any2vec.walks.worklist import write_text
 
-__all__ = ["nodes", "walks"]
-
 _WALKS = marked("walks that any2vec wrote")
 _WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-Source = Annotated[
+_Source = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
@@ -39,7 +37,7 @@ Source = Annotated[
 @shared.estimator_options(Node2Vec)
 @graph_options
 def nodes(
-    source: Source,
+    source: _Source,
     output: shared.Output,
     options: dict[str, Any],
     how: dict[str, Any],
@@ -65,7 +63,7 @@ def nodes(
 @shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
 @graph_options
 def walks(
-    source: Source,
+    source: _Source,
     output: Annotated[
         Path,
         typer.Option(

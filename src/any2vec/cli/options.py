@@ -17,22 +17,6 @@ from any2vec.sync.combiners import COMBINERS, Combiner
 from any2vec.sync.schemes import AUTO, SCHEMES
 from any2vec.vectors.files.formats import NAMED
 
-__all__ = [
-    "DATA",
-    "Cache",
-    "CorpusFiles",
-    "Force",
-    "Output",
-    "OutputFormat",
-    "Quiet",
-    "ReportFile",
-    "Training",
-    "Verbose",
-    "completing",
-    "estimator_options",
-    "from_fields",
-]
-
 DATA = "Data"
 _RUN = "Run"
 

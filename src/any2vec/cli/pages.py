@@ -26,8 +26,6 @@ from any2vec.training.progress import display_for
 from any2vec.vectors.maps import TOP
 from any2vec.vectors.vectors import load
 
-__all__ = ["map", "report"]
-
 
 def map(  # noqa: A001  (the command's name)
     vectors: VectorsFile,

@@ -35,8 +35,6 @@ from any2vec.plan.walking import WalkedGraph
 from any2vec.report.report import write_figures
 from any2vec.training.progress import announcing_compilation, display_for
 
-__all__ = ["plan", "recommendation", "show"]
-
 _WIDEST = 1000  # more than any table has
 _HEADS = ("inspect", "compute", "combine", "transfer", "latency", "hidden", "total", "speed-up", "limit")
 _LEFT = ("scheme", "graph", "limit")
@@ -70,7 +68,7 @@ def show(plan: Plan, thread: float, currency: str, *, measured: bool) -> None:
     )
     console.print(table)
     console.print(_measured(plan, thread, given=not measured, parts="parts" in places), soft_wrap=True)
-    console.print(recommendation(plan, currency), style="bold", soft_wrap=True)
+    console.print(_recommendation(plan, currency), style="bold", soft_wrap=True)
 
 
 def _measured(plan: Plan, thread: float, *, given: bool, parts: bool) -> str:
@@ -85,7 +83,7 @@ def _measured(plan: Plan, thread: float, *, given: bool, parts: bool) -> str:
     return here
 
 
-def recommendation(plan: Plan, currency: str = "") -> str:
+def _recommendation(plan: Plan, currency: str = "") -> str:
     """Say in one line what to take, and what limits it."""
     best = plan.best
     cost = f", {best.cost:,.2f} {currency}".rstrip() if best.cost is not None else ""

@@ -35,8 +35,6 @@ from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format
 from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Job", "check_apart", "check_one_process"]
-
 _SHOWN, _NEIGHBOURS = 3, 5  # words, and neighbours of each
 _COMPARED = 50_000  # most frequent words that neighbours are looked for in: some milliseconds
 _FEWEST = 20  # words that have neighbours worth a look

@@ -26,12 +26,10 @@ from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.neighbours import Similar
 from any2vec.vectors.vectors import Vectors, load
 
-__all__ = ["VectorsFile", "analogy", "export", "info", "neighbours", "similar"]
-
 VectorsFile = Annotated[
     Path, typer.Argument(metavar="VECTORS", help="A file or folder of vectors.", show_default=False)
 ]
-TopN = Annotated[int, typer.Option(metavar="N", help="Number of answers.")]
+_TopN = Annotated[int, typer.Option(metavar="N", help="Number of answers.")]
 
 
 def similar(
@@ -40,7 +38,7 @@ def similar(
         list[str] | None,
         typer.Argument(metavar="WORD", help="Words. Without any: a prompt, or standard input, a word per line."),
     ] = None,
-    topn: TopN = 10,
+    topn: _TopN = 10,
     feature: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature, such as brand=x; several are those of one new item."),
@@ -81,7 +79,7 @@ def analogy(
     a: Annotated[str, typer.Argument(metavar="A", help="Such as man.", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="Such as king.", show_default=False)],
     c: Annotated[str, typer.Argument(metavar="C", help="Such as woman.", show_default=False)],
-    topn: TopN = 10,
+    topn: _TopN = 10,
 ) -> None:
     """Find what is to C as B is to A: man king woman gives queen."""
     whole_number("topn", topn, 1)

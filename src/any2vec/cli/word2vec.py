@@ -23,11 +23,9 @@ from any2vec.vectors.files import word2vec_c
 from any2vec.vectors.files.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["FLAGS", "NAMES", "Flag", "options_of", "parse", "usage", "word2vec"]
-
 
 @dataclass(frozen=True)
-class Flag:
+class _Flag:
     """A flag of word2vec."""
 
     kind: type
@@ -39,24 +37,24 @@ class Flag:
 
 
 FLAGS = {
-    "train": Flag(str, "Text (compressed too), a directory, - for standard input"),
-    "output": Flag(str, "Where to write the word vectors, or the classes"),
-    "size": Flag(int, "Dimensions of a vector", 100),
-    "window": Flag(int, "Maximum distance between words", 5),
-    "sample": Flag(float, "Subsampling threshold, 1e-3 to 1e-5; 0 for none", 1e-3),
-    "hs": Flag(int, "1 for hierarchical softmax", 0, 0, 1),
-    "negative": Flag(int, "Negative examples, usually 3 to 10; 0 with -hs 1", 5, 0),
-    "threads": Flag(int, "Threads (all cores; word2vec: 12)"),
-    "iter": Flag(int, "Passes over the text", 5),
-    "min-count": Flag(int, "Discard words that occur less often", 5, 0),
-    "alpha": Flag(float, "Initial learning rate (0.05 for CBOW, 0.025 for skip-gram)"),
-    "classes": Flag(int, "Number of classes to write in place of vectors", 0, 0),
-    "debug": Flag(int, "0 shows nothing but errors, 1 a summary, 2 progress", 2, 0),
-    "binary": Flag(int, "1 for binary vectors, 0 for text", 0, 0, 1),
-    "save-vocab": Flag(str, "Where to write the vocabulary; without -output, only that"),
-    "read-vocab": Flag(str, "The vocabulary and its counts, in place of the text's"),
-    "force": Flag(int, "1 to replace files that hold something else", 0, 0, 1),
-    "cbow": Flag(int, "1 for continuous bag of words (CBOW), 0 for skip-gram", 1, 0, 1),
+    "train": _Flag(str, "Text (compressed too), a directory, - for standard input"),
+    "output": _Flag(str, "Where to write the word vectors, or the classes"),
+    "size": _Flag(int, "Dimensions of a vector", 100),
+    "window": _Flag(int, "Maximum distance between words", 5),
+    "sample": _Flag(float, "Subsampling threshold, 1e-3 to 1e-5; 0 for none", 1e-3),
+    "hs": _Flag(int, "1 for hierarchical softmax", 0, 0, 1),
+    "negative": _Flag(int, "Negative examples, usually 3 to 10; 0 with -hs 1", 5, 0),
+    "threads": _Flag(int, "Threads (all cores; word2vec: 12)"),
+    "iter": _Flag(int, "Passes over the text", 5),
+    "min-count": _Flag(int, "Discard words that occur less often", 5, 0),
+    "alpha": _Flag(float, "Initial learning rate (0.05 for CBOW, 0.025 for skip-gram)"),
+    "classes": _Flag(int, "Number of classes to write in place of vectors", 0, 0),
+    "debug": _Flag(int, "0 shows nothing but errors, 1 a summary, 2 progress", 2, 0),
+    "binary": _Flag(int, "1 for binary vectors, 0 for text", 0, 0, 1),
+    "save-vocab": _Flag(str, "Where to write the vocabulary; without -output, only that"),
+    "read-vocab": _Flag(str, "The vocabulary and its counts, in place of the text's"),
+    "force": _Flag(int, "1 to replace files that hold something else", 0, 0, 1),
+    "cbow": _Flag(int, "1 for continuous bag of words (CBOW), 0 for skip-gram", 1, 0, 1),
 }
 
 NAMES = {

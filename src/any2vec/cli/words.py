@@ -27,8 +27,6 @@ from any2vec.signals import INTERRUPTED
 from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files.formats import check_output, named_format, save
 
-__all__ = ["demo", "phrases", "words"]
-
 
 @shared.estimator_options(Word2Vec)
 def words(

@@ -17,26 +17,6 @@ from numpy.typing import NDArray
 
 from any2vec.errors import FILE_ERRORS, Any2VecError, file_error, shown
 
-__all__ = [
-    "CheckedTransfers",
-    "Communicator",
-    "Counted",
-    "DamagedError",
-    "LostHostError",
-    "Request",
-    "SharedError",
-    "Transfer",
-    "allgather_bytes",
-    "allreduce",
-    "checked_counts",
-    "exchange",
-    "first_other",
-    "from_host",
-    "shared_errors",
-    "time_limit",
-    "together",
-]
-
 _VARIABLE = "ANY2VEC_TIMEOUT"
 _SHORTEST, _LONGEST = 1e-3, 2_000_000.0  # gloo counts milliseconds, in 31 bits
 _MOST = 1 << 48  # rows

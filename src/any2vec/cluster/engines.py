@@ -9,8 +9,6 @@ from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 
-__all__ = ["ENGINES", "Engine", "abort", "connect", "detected"]
-
 
 @dataclass(frozen=True)
 class Engine:

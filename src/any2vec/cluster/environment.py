@@ -9,19 +9,6 @@ from ipaddress import ip_address
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = [
-    "MEET",
-    "among",
-    "check_interface",
-    "check_launcher",
-    "is_loopback",
-    "listen_anywhere",
-    "listen_at",
-    "told",
-    "told_number",
-    "told_size",
-]
-
 MEET = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _UNMET = ("HOROVOD_SIZE", "MPIRUN_NPROCS", "LOCAL_WORLD_SIZE")
 """Where launchers store a number of processes that say no more: horovodrun, MVAPICH 1, torchrun."""
@@ -85,7 +72,7 @@ def check_interface() -> None:
             raise Any2VecError(f"{_INTERFACE} is {name!r} in the environment; this machine has {', '.join(known)}")
 
 
-def is_loopback(address: str) -> bool:
+def _is_loopback(address: str) -> bool:
     """Return whether only processes of this machine reach an address; Kubernetes calls the first host so, falsely."""
     if told("KUBERNETES_SERVICE_HOST"):
         return False
@@ -97,7 +84,7 @@ def is_loopback(address: str) -> bool:
 
 def listen_at(address: str, port: int) -> socket.socket | None:
     """Listen at an address only; None if it is no number, or not of this machine: then torch does, at all of them."""
-    if address == "localhost" and is_loopback(address):
+    if address == "localhost" and _is_loopback(address):
         address = "127.0.0.1"
     try:
         kind = socket.AF_INET6 if ip_address(address).version == 6 else socket.AF_INET
@@ -129,7 +116,7 @@ def listen_anywhere() -> socket.socket:
 @contextmanager
 def among(address: str) -> Iterator[None]:
     """Let gloo listen on the loopback interface in the block, if all hosts are here, unless the user says where."""
-    here = is_loopback(address) or told("LOCAL_WORLD_SIZE") == told("WORLD_SIZE") != ""  # or torchrun says so
+    here = _is_loopback(address) or told("LOCAL_WORLD_SIZE") == told("WORLD_SIZE") != ""  # or torchrun says so
     name = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), "")
     if not here or not name or told(_INTERFACE):
         yield

@@ -27,8 +27,6 @@ from any2vec.cluster.communicator import CheckedTransfers, Communicator, LostHos
 from any2vec.cluster.environment import MEET, among, check_interface, listen_at, told, told_number
 from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
-__all__ = ["joined", "launched", "load_library", "told_port", "world", "world_of"]
-
 _POLL = 0.05  # seconds until a waiting thread looks for signals
 _TAGS = 1 << 31
 _PATIENCE = 30.0  # seconds to meet, before a host says that it waits

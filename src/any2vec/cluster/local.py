@@ -20,22 +20,10 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import CheckedTransfers, Communicator, Transfer
 from any2vec.cluster.machine import refused_thread
 
-__all__ = [
-    "Call",
-    "ReleasedError",
-    "Rendezvous",
-    "alone",
-    "clock_of",
-    "computing",
-    "is_simulated",
-    "simulate",
-    "waiting",
-]
-
-Event = SimpleQueue[None]  # and not threading.Event: a host that Ctrl-C ends while it waits must leave no lock behind
+_Event = SimpleQueue[None]  # and not threading.Event: a host that Ctrl-C ends while it waits must leave no lock behind
 
 
-class ReleasedError(BaseException):
+class _ReleasedError(BaseException):
     """Ends the program of a host when another one has failed; never leaves `simulate`."""
 
 
@@ -108,9 +96,9 @@ class Rendezvous:
 
     def __init__(self, hosts: int, cores: int) -> None:
         self.hosts = hosts
-        self._events: list[Event] = [SimpleQueue() for _ in range(hosts)]
+        self._events: list[_Event] = [SimpleQueue() for _ in range(hosts)]
         self._asleep: list[int] = []  # hosts that wait for a call to progress
-        self._turns: deque[Event] = deque()  # of threads that wait for a core
+        self._turns: deque[_Event] = deque()  # of threads that wait for a core
         self._free = cores
         self._lock = threading.Lock()
         self._open: dict[int, Call] = {}  # calls that some hosts have not entered, by number
@@ -119,7 +107,7 @@ class Rendezvous:
 
     def take(self) -> None:
         """Wait for a core."""
-        event: Event = SimpleQueue()
+        event: _Event = SimpleQueue()
         with self._lock:
             if self._released:
                 return
@@ -188,7 +176,7 @@ class Rendezvous:
     def check(self) -> None:
         """End a host's program if another's failed."""
         if self._released:
-            raise ReleasedError
+            raise _ReleasedError
 
     def release(self) -> None:
         """Wake all hosts, to end their programs."""
@@ -300,7 +288,7 @@ def _run(rendezvous: Rendezvous, program: Callable[[Communicator], T]) -> list[T
 def _noting(errors: dict[int, BaseException], rendezvous: Rendezvous, rank: int) -> Iterator[None]:
     try:
         yield
-    except ReleasedError:
+    except _ReleasedError:
         pass
     except BaseException as error:
         errors.setdefault(rank, error)

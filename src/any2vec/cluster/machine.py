@@ -13,17 +13,6 @@ from pathlib import Path
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.errors import Any2VecError
 
-__all__ = [
-    "control_groups",
-    "core_ids",
-    "core_quotas",
-    "host_cores",
-    "hosts_here",
-    "refused_thread",
-    "threads_left",
-    "usable_cores",
-]
-
 _GROUPS, _ROOT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
@@ -40,7 +29,7 @@ def core_quotas() -> dict[str, Fraction]:
     return found
 
 
-def threads_left() -> int:
+def _threads_left() -> int:
     """Return how many more threads and processes the groups allow; a large number if they do not limit that."""
     left = 1 << 30
     for folder, _ in control_groups("pids"):
@@ -88,7 +77,7 @@ def usable_cores() -> int:
     Part of a core does not count: a thread that waits for its share keeps the others waiting. No more than half of the
     threads that the groups still allow.
     """
-    limits: list[int | Fraction] = [threads_left() // 2, *core_quotas().values()]
+    limits: list[int | Fraction] = [_threads_left() // 2, *core_quotas().values()]
     return max(1, int(min(len(core_ids()), *limits)))
 
 
@@ -105,7 +94,7 @@ def host_cores(communicator: Communicator) -> int:
     sharing = Counter(group for *_, groups in answers for group in groups)
     shares = [sum(Fraction(1, hosts[core]) for core in mine)]
     shares += [Fraction(*quota) / sharing[group] for group, quota in quotas.items()]
-    return max(1, int(min(*shares, threads_left() // (2 * len(answers)))))
+    return max(1, int(min(*shares, _threads_left() // (2 * len(answers)))))
 
 
 def refused_thread(number: int, wanted: int, option: str) -> Any2VecError:

@@ -27,14 +27,13 @@ from any2vec.signals import ENDING
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["OtherMpiError", "RollCall", "end_all", "launched", "told_rank", "told_ranks", "world"]
 
 _ASK, _HERE = 1, 2  # tags of empty messages
 _BETWEEN = 0.5  # seconds between two looks for who asks
 _ANSWERS = 2.0  # seconds within which a rank that waits has answered
 
 
-class RollCall:
+class _RollCall:
     """Asks other ranks whether they wait, and answers them; for ranks that wait."""
 
     def __init__(self, library: Any, communicator: "MPI.Comm") -> None:
@@ -257,7 +256,7 @@ class _Ranks(CheckedTransfers):
         self._communicator = communicator
         self._rows: dict[int, MPI.Datatype] = {}
         self._fastest = float("inf")
-        self._roll_call = RollCall(library, communicator)
+        self._roll_call = _RollCall(library, communicator)
 
     def barrier(self) -> None:
         self.wait(self._communicator.Ibarrier())

@@ -12,8 +12,6 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_number, told_size
 from any2vec.errors import Any2VecError, installing, is_installed
 
-__all__ = ["check_environment", "first_node", "launched", "port_of", "world"]
-
 _SPECIAL = 1 << 31  # from here on, numbers of "steps" that are batch scripts and interactive shells
 _FIRST_PORT, _PORTS = 20_000, 12_000  # below those that Linux gives to connections
 _LOOPBACK = "127.0.0.1"

@@ -20,8 +20,6 @@ from any2vec.cluster.machine import core_ids, refused_thread
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import exchange, load_atomic
 
-__all__ = ["SharedCache", "Workers", "message_time", "ordered"]
-
 _POLL = 0.1  # seconds between two calls of `look`
 
 
@@ -166,11 +164,11 @@ def _play(cell: Any, player: int, first: int, last: int, patience: int) -> bool:
     return True
 
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
-def ordered(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Generator[Result, None, None]:
+def ordered(work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int) -> Generator[_Result, None, None]:
     """Yield ``work(item)`` for each item, in order, computed on `threads` threads; close it to be sure that all ended.
 
     Items are drawn in the caller's thread, at most ``threads + 2`` ahead of the results; one thread is the caller's.
@@ -179,7 +177,7 @@ def ordered(work: Callable[[Item], Result], items: Iterable[Item], threads: int)
         yield from map(work, items)
         return
     executor = ThreadPoolExecutor(threads, thread_name_prefix="any2vec")
-    pending: deque[Future[Result]] = deque()
+    pending: deque[Future[_Result]] = deque()
     try:
         for item in items:
             pending.append(executor.submit(work, item))

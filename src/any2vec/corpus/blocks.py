@@ -26,22 +26,6 @@ from any2vec.io.inputs import InputFile, changed
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = [
-    "BLOCK",
-    "Block",
-    "InputSplits",
-    "Span",
-    "blocks_of",
-    "check_same_fingerprint",
-    "corpus_fingerprint",
-    "line_ends",
-    "lines_before",
-    "new_buffer",
-    "sample_of",
-    "split_evenly",
-    "split_inputs",
-]
-
 
 @dataclass(frozen=True)
 class InputSplits:
@@ -107,8 +91,8 @@ def lines_before(file: InputFile, offset: int) -> int:
 
 
 BLOCK = 1 << 22
-TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
-BOM = b"\xef\xbb\xbf"
+_TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
+_BOM = b"\xef\xbb\xbf"
 IS_SPACE = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
@@ -141,7 +125,7 @@ class Block:
         if self.span is not None:
             return self.span
         assert self.file.path is not None
-        wanted = min(self.size + TAIL, self.stop - self.start)
+        wanted = min(self.size + _TAIL, self.stop - self.start)
         with naming(self.file), self.file.path.open("rb", buffering=0) as stream:
             stream.seek(self.start)
             filled = fill(stream, buffer[:wanted])
@@ -170,7 +154,7 @@ def blocks_of(files: list[InputFile], size: int = BLOCK, splits: InputSplits | N
 
 def new_buffer(size: int) -> NDArray[np.uint8]:
     """Return memory for one block's text."""
-    return zeros(size + TAIL + PADDING, np.uint8)
+    return zeros(size + _TAIL + PADDING, np.uint8)
 
 
 def _blocks_of_plain(file: InputFile, size: int, splits: InputSplits, before: int, hosts: range) -> Iterator[Block]:
@@ -191,7 +175,7 @@ def _blocks_of_stream(file: InputFile, size: int, splits: InputSplits, before: i
     """Read a stream up to the end of the last held part; within a block, positions in the file are interpolated."""
     with open_stream(file) as (stream, position):
         carry = np.empty(0, np.uint8)
-        start, full, host, before_block = 0, size + TAIL, hosts.start, before
+        start, full, host, before_block = 0, size + _TAIL, hosts.start, before
         while True:
             text = new_buffer(size)
             text[: len(carry)] = carry
@@ -241,7 +225,7 @@ def _first_space(text: NDArray[np.uint8], start: int, stop: int) -> int:
 
 
 def _after_bom(text: NDArray[np.uint8], filled: int) -> int:
-    return len(BOM) if text[: min(filled, len(BOM))].tobytes() == BOM else 0
+    return len(_BOM) if text[: min(filled, len(_BOM))].tobytes() == _BOM else 0
 
 
 def _ended(text: NDArray[np.uint8], begin: int, end: int, filled: int) -> Span:
@@ -250,8 +234,8 @@ def _ended(text: NDArray[np.uint8], begin: int, end: int, filled: int) -> Span:
     return Span(text, begin, end)
 
 
-SAMPLE = 4096  # bytes compared at a position
-COMPARED = 1 << 20  # bytes compared of a file, from its beginning to its end
+_SAMPLE = 4096  # bytes compared at a position
+_COMPARED = 1 << 20  # bytes compared of a file, from its beginning to its end
 
 
 def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,18 +251,18 @@ def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, 
     return {"settings": {"the source": source, **options, "Python": python}, "files": found}
 
 
-def sample_of(file: InputFile, most: int = COMPARED) -> int:
+def sample_of(file: InputFile, most: int = _COMPARED) -> int:
     """Return a checksum of at most `most` bytes of a file that has a path and a size: of all, or of pieces of it."""
     assert file.path is not None
     assert file.size is not None
-    check, pieces = 0, max(most // SAMPLE, 2)
+    check, pieces = 0, max(most // _SAMPLE, 2)
     with naming(file), file.path.open("rb") as stream:
         if file.size <= most:
             return zlib.crc32(stream.read(most))
-        last = file.size - SAMPLE
+        last = file.size - _SAMPLE
         for k in range(pieces):
             stream.seek(last * k // (pieces - 1))
-            check = zlib.crc32(stream.read(SAMPLE), check)
+            check = zlib.crc32(stream.read(_SAMPLE), check)
     return check
 
 

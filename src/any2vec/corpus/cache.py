@@ -30,18 +30,6 @@ from any2vec.io.memory import disk_errors
 from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
 from any2vec.private import distrust, make_private
 
-__all__ = [
-    "Place",
-    "cached",
-    "default_cache",
-    "entries",
-    "key_of",
-    "limit",
-    "place_of",
-    "size_of",
-    "trim",
-]
-
 _OWN, _LIMIT = "ANY2VEC_CACHE", "ANY2VEC_CACHE_LIMIT"
 _SHARE = 0.2  # of the disk that entries may take, if no limit is set
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -49,7 +37,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @dataclass(frozen=True)
-class Place:
+class _Place:
     """Where corpora are kept."""
 
     folder: Path | None  # None if there is none that can be used
@@ -70,10 +58,10 @@ def default_cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "any2vec"
 
 
-def place_of(cache: object) -> Place:
+def place_of(cache: object) -> _Place:
     """Return where corpora are kept, in a folder, "auto" for `default_cache`, or None; make the folder."""
     if cache is None:
-        return Place(None)
+        return _Place(None)
     if not isinstance(cache, str | os.PathLike) or not os.fspath(cache) or "\0" in str(cache):
         raise Any2VecError(f"`cache` is {shown(cache)}; it must be a folder, 'auto' for the user's, or None for none")
     named = cache != "auto" or bool(os.environ.get(_OWN))
@@ -88,7 +76,7 @@ def place_of(cache: object) -> Place:
         if not named:
             where = "there is no home folder" if isinstance(error, RuntimeError) else f"{folder}: {why}"
             said = f"corpora are not kept for the next run: {where}; set ANY2VEC_CACHE to another folder"
-            return Place(None, said)
+            return _Place(None, said)
         raise Any2VecError(
             f"{folder}: the cache folder cannot be made or written: {why}; "
             "set ANY2VEC_CACHE to another folder, or give `cache=None`"
@@ -97,9 +85,9 @@ def place_of(cache: object) -> Place:
         others_cannot_rename = folder.stat().st_mode & stat.S_ISVTX and os.access(folder, os.W_OK | os.X_OK)
         what = f"corpora are not kept for the next run: {folder}: {reason}"
         why = f"{what}; set ANY2VEC_CACHE to a folder that only you may write to"
-        return Place(None, why, folder if named and others_cannot_rename else None)
+        return _Place(None, why, folder if named and others_cannot_rename else None)
     limit(folder)  # raises now if it is no size
-    return Place(folder, temporary=folder)
+    return _Place(folder, temporary=folder)
 
 
 def entries(folder: Path) -> list[Entry]:
@@ -170,7 +158,7 @@ def key_of(files: list[InputFile], settings: Mapping[str, Any], hosts: int, held
 
 def cached(
     build: Callable[[Path], Corpus],
-    place: Place,
+    place: _Place,
     key: str | None,
     files: Sequence[InputFile],
     communicator: Communicator,

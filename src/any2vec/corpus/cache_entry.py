@@ -20,11 +20,9 @@ from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile, open_regular, read_regular
 from any2vec.private import distrust, lock
 
-__all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use", "write_description"]
-
 FORMAT = 3
-META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
-FILES = (IDS, BOUNDS, WORDS, COUNTS, META, LINES)  # the last one only if sentences are documents
+META, _WORDS, _COUNTS = "meta.json", "words.txt", "counts.int64"
+FILES = (IDS, BOUNDS, _WORDS, _COUNTS, META, LINES)  # the last one only if sentences are documents
 FACTS = ("raw_words", "sentences", "invalid", "line_ends")
 
 _PIECE = 1 << 24  # bytes with a checksum of their own
@@ -40,8 +38,8 @@ class _DamagedError(Exception):
 
 def save(folder: Path, corpus: Corpus, files: Sequence[InputFile], threads: int = 1) -> None:
     """Write the vocabulary, whose words hold no line feeds, and the description beside a worklist; make all private."""
-    (folder / WORDS).write_bytes("\n".join(corpus.vocabulary.words).encode())
-    corpus.vocabulary.counts.tofile(folder / COUNTS)
+    (folder / _WORDS).write_bytes("\n".join(corpus.vocabulary.words).encode())
+    corpus.vocabulary.counts.tofile(folder / _COUNTS)
     about = {
         "format": FORMAT,
         "texts": [os.fsencode(file.path.absolute()).decode("latin-1") for file in files if file.path],
@@ -118,7 +116,7 @@ def use(folder: Path) -> IO[bytes] | None:
     return file
 
 
-def in_use(folder: Path) -> bool:
+def _in_use(folder: Path) -> bool:
     """Whether a process uses an entry now; where files cannot be locked, whether one did within a day."""
     try:
         with (folder / META).open("r+b") as file:
@@ -154,12 +152,12 @@ def _distrusted(folder: Path) -> str:
 def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
     sums, held = about["sums"], range(*about["held"])
     cuts = np.array(about["cuts"], np.int64)
-    vertices = sums[COUNTS][0] // 8
+    vertices = sums[_COUNTS][0] // 8
     found = _sums(folder, threads, vertices)
     if wrong := [name for name in sums if found.get(name) != sums[name]]:
         raise _DamagedError(f"{wrong[0]} is not what was written")
-    counts = np.fromfile(folder / COUNTS, np.int64)
-    words = (folder / WORDS).read_bytes().decode().split("\n")
+    counts = np.fromfile(folder / _COUNTS, np.int64)
+    words = (folder / _WORDS).read_bytes().decode().split("\n")
     low, high = cuts[[held.start, held.stop]].tolist()
     worklist = open_worklist(folder, low)
     if len(words) != len(counts) or not worklist.bounds[-1] == len(worklist.ids) == high - low:
@@ -195,7 +193,7 @@ def _rises(bounds: NDArray[np.int64]) -> bool:
 
 def _sums(folder: Path, threads: int, vertices: int | None = None) -> dict[str, list[Any]]:
     """Return the size of each file, and checksums of its pieces: -1 if an id is not below `vertices`."""
-    names = (IDS, BOUNDS, WORDS, COUNTS, *([LINES] if (folder / LINES).exists() else []))
+    names = (IDS, BOUNDS, _WORDS, _COUNTS, *([LINES] if (folder / LINES).exists() else []))
     if not all((folder / name).is_file() for name in names):
         raise _DamagedError("a file is missing, or is none")
     sizes = {name: (folder / name).stat().st_size for name in names}
@@ -246,7 +244,7 @@ class Entry:
 
     def remove(self) -> bool:
         """Remove it, unless a process uses it; return whether that was done."""
-        if in_use(self.folder):
+        if _in_use(self.folder):
             return False
         for name in (META, *FILES):  # without its description it is no entry any more
             with suppress(OSError):

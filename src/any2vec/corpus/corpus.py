@@ -16,24 +16,6 @@ from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import memory_errors, read_only
 
-__all__ = [
-    "BOUNDS",
-    "IDS",
-    "LINES",
-    "NO_KIND",
-    "Corpus",
-    "Documents",
-    "Piece",
-    "StoredWorklist",
-    "Tags",
-    "Worklist",
-    "map_file",
-    "open_lines",
-    "open_worklist",
-    "release",
-    "taken_apart",
-]
-
 IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
 LINES = "lines.int64"  # beside them: which line each sentence is, if these are documents
 

@@ -17,8 +17,6 @@ from any2vec.io.inputs import WHITESPACE, refuse
 from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "numbers_of", "save_vocabulary"]
-
 LINE_END = "</s>"
 """The word that word2vec counts at the end of each line: the first one of its vocabularies."""
 

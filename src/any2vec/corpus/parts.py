@@ -24,8 +24,6 @@ from any2vec.io.memory import available, size
 from any2vec.llvm.compiled import njit
 from any2vec.options import can_be_path
 
-__all__ = ["BUCKETS", "Features", "Subwords", "encoded_word"]
-
 BUCKETS = 2_000_000
 """The usual number of buckets."""
 

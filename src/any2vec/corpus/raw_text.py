@@ -22,20 +22,18 @@ from any2vec.io.inputs import WHITESPACE, split
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["AS_IT_IS", "Buffers", "RawText"]
-
-CODES = 0x110000  # code points
-NO_CODE = -1
+_CODES = 0x110000  # code points
+_NO_CODE = -1
 
 
-def padded(text: bytes) -> NDArray[np.uint8]:
-    """Return bytes as an array, with whitespace behind them for `decode`, and for a scan."""
+def _padded(text: bytes) -> NDArray[np.uint8]:
+    """Return bytes as an array, with whitespace behind them for `_decode`, and for a scan."""
     return np.frombuffer(bytearray(text + b" " * (1 + PADDING)), np.uint8)
 
 
 @njit(nogil=True, cache=True)
-def decode(text: NDArray[np.uint8], at: int) -> Any:
-    """Return the code point at a byte, and its length in bytes: of what is not UTF-8, `NO_CODE` and 1.
+def _decode(text: NDArray[np.uint8], at: int) -> Any:
+    """Return the code point at a byte, and its length in bytes: of what is not UTF-8, `_NO_CODE` and 1.
 
     There must be three bytes behind the text, of which the first is below 128.
     """
@@ -44,22 +42,22 @@ def decode(text: NDArray[np.uint8], at: int) -> Any:
         return first, 1
     second = np.int64(text[at + 1])
     if first < 0xC2 or first > 0xF4 or second & 0xC0 != 0x80:
-        return NO_CODE, 1
+        return _NO_CODE, 1
     if first < 0xE0:
         return (first & 0x1F) << 6 | second & 0x3F, 2
     third = np.int64(text[at + 2])
     if third & 0xC0 != 0x80:
-        return NO_CODE, 1
+        return _NO_CODE, 1
     code = (first & 0xF) << 12 | (second & 0x3F) << 6 | third & 0x3F
     if first < 0xF0:
-        return (code, 3) if code >= 0x800 and not 0xD800 <= code < 0xE000 else (NO_CODE, 1)
+        return (code, 3) if code >= 0x800 and not 0xD800 <= code < 0xE000 else (_NO_CODE, 1)
     fourth = np.int64(text[at + 3])
     code = (first & 0x7) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
-    return (code, 4) if fourth & 0xC0 == 0x80 and 0x10000 <= code < 0x110000 else (NO_CODE, 1)
+    return (code, 4) if fourth & 0xC0 == 0x80 and 0x10000 <= code < 0x110000 else (_NO_CODE, 1)
 
 
 @njit(nogil=True, cache=True)
-def encode(code: int, out: NDArray[np.uint8], size: int) -> int:
+def _encode(code: int, out: NDArray[np.uint8], size: int) -> int:
     """Write a code point at `size`; return where the next one goes."""
     if code < 0x80:
         out[size] = code
@@ -80,21 +78,21 @@ def encode(code: int, out: NDArray[np.uint8], size: int) -> int:
     return size + 4
 
 
-LOWER_GROWTH = 1.5  # bytes of lower case for one, at most: three for two
-WIDE = 64  # bytes that are looked at together
-DOTTED_I, SIGMA = ord("İ"), ord("Σ")
-CONTEXTUAL = -1  # how `_lower` ends where what follows is left to `_RUN`
+_LOWER_GROWTH = 1.5  # bytes of lower case for one, at most: three for two
+_WIDE = 64  # bytes that are looked at together
+_DOTTED_I, _SIGMA = ord("İ"), ord("Σ")
+_CONTEXTUAL = -1  # how `_lower` ends where what follows is left to `_RUN`
 _RUN = re.compile(rf"(?<![^{WHITESPACE}])[^{WHITESPACE}]*(?:İ|Σ)[^{WHITESPACE}]*".encode())
 """A run with İ, whose lower case is two characters, or Σ, whose lower case depends on those around it."""
 
 
-def lowered(span: Span, buffer: NDArray[np.uint8]) -> Span:
+def _lowered(span: Span, buffer: NDArray[np.uint8]) -> Span:
     """Return a text in lower case, in `buffer`; what is not UTF-8 stays, and what would make a long run shorter."""
     text, begin, end = span.text, span.begin, span.end
     size = _lower(text, begin, end, _table(), True, buffer)
-    if size == CONTEXTUAL:
+    if size == _CONTEXTUAL:
         data = _RUN.sub(_lower_run, text[begin:end].tobytes())
-        size = _lower(padded(data), 0, len(data), _table(), False, buffer)
+        size = _lower(_padded(data), 0, len(data), _table(), False, buffer)
     buffer[size] = ord(" ")
     return Span(buffer, 0, size)
 
@@ -109,8 +107,8 @@ def _lower_run(found: re.Match[bytes]) -> bytes:
 @cache
 def _table() -> NDArray[np.int32]:
     """Return the lower case of each code point."""
-    points = np.arange(CODES, dtype="<i4")
-    points[DOTTED_I] = ord("i")
+    points = np.arange(_CODES, dtype="<i4")
+    points[_DOTTED_I] = ord("i")
     text = points.tobytes().decode("utf-32-le", "surrogatepass").lower()
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(np.int32)
 
@@ -119,22 +117,22 @@ def _table() -> NDArray[np.int32]:
 def _lower(
     text: NDArray[np.uint8], begin: int, end: int, table: NDArray[np.int32], stopping: bool, out: NDArray[np.uint8]
 ) -> int:
-    """Write ``text[begin:end]`` in lower case; return its size, or `CONTEXTUAL` if `stopping` at such a character."""
+    """Write ``text[begin:end]`` in lower case; return its size, or `_CONTEXTUAL` if `stopping` at such a character."""
     at, size = begin, 0
     is_long, known = False, begin  # whether the run at `at` is too long for a scan, as far as that is known
     stop = begin  # of bytes that are looked at one by one
     while at < end:
         if at >= stop:
-            stop = min(at + WIDE, end)
+            stop = min(at + _WIDE, end)
             if _lower_ascii(text[at:stop], out[size:]):
                 at, size = stop, size + stop - at
                 continue
-        code, length = decode(text, at)
-        if stopping and (code == DOTTED_I or code == SIGMA):  # noqa: PLR1714, SIM109 (a tuple costs speed)
-            return CONTEXTUAL
+        code, length = _decode(text, at)
+        if stopping and (code == _DOTTED_I or code == _SIGMA):  # noqa: PLR1714, SIM109 (a tuple costs speed)
+            return _CONTEXTUAL
         after = size
         if code >= 0 and table[code] != code:
-            after = encode(table[code], out, size)
+            after = _encode(table[code], out, size)
         if size < after < size + length and at >= known:
             is_long, known = _is_long(text, begin, at, end)
         if after == size or (after < size + length and is_long):
@@ -170,28 +168,28 @@ def _is_long(text: NDArray[np.uint8], begin: int, at: int, end: int) -> tuple[bo
     return last - first > MAX_WORD, last
 
 
-TOKEN_GROWTH = 2  # bytes for one, at most: a space, and itself
-LETTER, DIGIT, MARK, JOINER, APOSTROPHE, POINT, REGIONAL, SIGN, SPACE, INVISIBLE = range(10)
+_TOKEN_GROWTH = 2  # bytes for one, at most: a space, and itself
+_LETTER, _DIGIT, _MARK, _JOINER, _APOSTROPHE, _POINT, _REGIONAL, _SIGN, _SPACE, _INVISIBLE = range(10)
 """Kinds of characters. Joiners are marks after which the next sign belongs to the token, too (ZWJ); two regional
 indicators are a flag."""
 
 _SEEN = (range(0x40000), range(0xE0000, 0xE1000))  # code points: all others are private, or nothing yet
-_OF_CATEGORY = {"Nd": DIGIT, "Pc": LETTER, "Cf": INVISIBLE, "Cc": SPACE}
-_OF_INITIAL = {"L": LETTER, "N": LETTER, "M": MARK, "Z": SPACE, "P": SIGN, "S": SIGN, "C": SIGN}
+_OF_CATEGORY = {"Nd": _DIGIT, "Pc": _LETTER, "Cf": _INVISIBLE, "Cc": _SPACE}
+_OF_INITIAL = {"L": _LETTER, "N": _LETTER, "M": _MARK, "Z": _SPACE, "P": _SIGN, "S": _SIGN, "C": _SIGN}
 _CHINESE = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x32400))
 _OTHERS = {
-    SIGN: (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD),  # visible, though of Cf
-    SPACE: (0x200B,),  # zero width space
-    LETTER: (0,),  # which the scan refuses
-    MARK: (0x200C, *range(0x1F3FB, 0x1F400)),  # ZWNJ; skin tones of emoji
-    JOINER: (0x200D,),
-    APOSTROPHE: (0x27, 0x2019),
-    POINT: (0x2C, 0x2E),
-    REGIONAL: range(0x1F1E6, 0x1F200),
+    _SIGN: (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD),  # visible, though of Cf
+    _SPACE: (0x200B,),  # zero width space
+    _LETTER: (0,),  # which the scan refuses
+    _MARK: (0x200C, *range(0x1F3FB, 0x1F400)),  # ZWNJ; skin tones of emoji
+    _JOINER: (0x200D,),
+    _APOSTROPHE: (0x27, 0x2019),
+    _POINT: (0x2C, 0x2E),
+    _REGIONAL: range(0x1F1E6, 0x1F200),
 }
 
 
-def tokens(span: Span, buffer: NDArray[np.uint8], longest: int = MAX_WORD) -> Span:
+def _tokens(span: Span, buffer: NDArray[np.uint8], longest: int = MAX_WORD) -> Span:
     """Return a text with whitespace between its tokens, in `buffer`; a run of more than `longest` bytes stays."""
     size = _spaced(span.text, span.begin, span.end, _kinds(), longest, buffer)
     buffer[size] = ord(" ")
@@ -201,12 +199,12 @@ def tokens(span: Span, buffer: NDArray[np.uint8], longest: int = MAX_WORD) -> Sp
 @cache
 def _kinds() -> NDArray[np.uint8]:
     """Return the kind of each code point."""
-    found = np.full(CODES, SIGN, np.uint8)
+    found = np.full(_CODES, _SIGN, np.uint8)
     for seen in _SEEN:
         categories = map(unicodedata.category, map(chr, seen))
         of = [_OF_CATEGORY[name] if name in _OF_CATEGORY else _OF_INITIAL[name[0]] for name in categories]
         found[seen.start : seen.stop] = of
-    found[list(chain.from_iterable(_CHINESE))] = SIGN
+    found[list(chain.from_iterable(_CHINESE))] = _SIGN
     for kind, others in _OTHERS.items():
         found[list(others)] = kind
     return found
@@ -215,10 +213,10 @@ def _kinds() -> NDArray[np.uint8]:
 @njit(nogil=True, cache=True)
 def _next_kind(text: NDArray[np.uint8], at: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """Return the kind of the first visible character from `at` on; INVISIBLE if there is none."""
-    kind: Any = np.int64(INVISIBLE)
-    while at < end and kind == INVISIBLE:
-        code, length = decode(text, at)
-        kind = np.int64(LETTER) if code < 0 else np.int64(kinds[code])
+    kind: Any = np.int64(_INVISIBLE)
+    while at < end and kind == _INVISIBLE:
+        code, length = _decode(text, at)
+        kind = np.int64(_LETTER) if code < 0 else np.int64(kinds[code])
         at += length
     return kind
 
@@ -230,9 +228,9 @@ def _spaced(  # noqa: C901, PLR0912 (one state, which calls would have to pass o
     """Write ``text[begin:end]`` with spaces between tokens; return its size."""
     at, size = begin, 0
     run, of_run = begin, 0  # where what has no whitespace begins
-    inside = SPACE  # the token so far: a word (LETTER), a SIGN, or none
+    inside = _SPACE  # the token so far: a word (LETTER), a SIGN, or none
     kind: Any
-    last: Any = SPACE  # the kind of its last character
+    last: Any = _SPACE  # the kind of its last character
     while True:
         if at - run > longest:
             out[of_run : of_run + end - run] = text[run:end]
@@ -243,42 +241,42 @@ def _spaced(  # noqa: C901, PLR0912 (one state, which calls would have to pass o
         if byte == 32 or 9 <= byte <= 13:
             out[size] = byte
             at, size = at + 1, size + 1
-            run, of_run, inside = at, size, SPACE
+            run, of_run, inside = at, size, _SPACE
             continue
-        code, length = decode(text, at)
-        kind = np.int64(LETTER) if code < 0 else np.int64(kinds[code])
-        if kind == INVISIBLE:
+        code, length = _decode(text, at)
+        kind = np.int64(_LETTER) if code < 0 else np.int64(kinds[code])
+        if kind == _INVISIBLE:
             at += length
             continue
-        if kind == SPACE:
+        if kind == _SPACE:
             out[size] = 32
-            at, size, inside = at + length, size + 1, SPACE
+            at, size, inside = at + length, size + 1, _SPACE
             continue
-        token, goes_on = SIGN, False
-        if kind <= DIGIT:  # or LETTER
-            token, goes_on = LETTER, inside == LETTER
-        elif kind <= JOINER:  # or MARK
-            token, goes_on = LETTER, inside != SPACE
-        elif inside == LETTER and kind == APOSTROPHE:
-            goes_on = _next_kind(text, at + length, end, kinds) <= DIGIT
-        elif inside == LETTER and kind == POINT and last == DIGIT:
-            goes_on = _next_kind(text, at + length, end, kinds) == DIGIT
-        elif inside == SIGN and kind == REGIONAL and last == REGIONAL:
-            goes_on, kind = True, SIGN  # the flag is whole
-        elif inside == SIGN and kind != REGIONAL:
-            goes_on = last == JOINER
+        token, goes_on = _SIGN, False
+        if kind <= _DIGIT:  # or LETTER
+            token, goes_on = _LETTER, inside == _LETTER
+        elif kind <= _JOINER:  # or MARK
+            token, goes_on = _LETTER, inside != _SPACE
+        elif inside == _LETTER and kind == _APOSTROPHE:
+            goes_on = _next_kind(text, at + length, end, kinds) <= _DIGIT
+        elif inside == _LETTER and kind == _POINT and last == _DIGIT:
+            goes_on = _next_kind(text, at + length, end, kinds) == _DIGIT
+        elif inside == _SIGN and kind == _REGIONAL and last == _REGIONAL:
+            goes_on, kind = True, _SIGN  # the flag is whole
+        elif inside == _SIGN and kind != _REGIONAL:
+            goes_on = last == _JOINER
         if goes_on:
             token = inside
-        elif inside != SPACE:
+        elif inside != _SPACE:
             out[size] = 32
             size += 1
         inside, last = token, kind
         for k in range(length):
             out[size + k] = text[at + k]
         at, size = at + length, size + length
-        while token == LETTER and text[at] < 128 and kinds[text[at]] == LETTER:  # most of a text, so fast
+        while token == _LETTER and text[at] < 128 and kinds[text[at]] == _LETTER:  # most of a text, so fast
             out[size] = text[at]
-            at, size, last = at + 1, size + 1, LETTER
+            at, size, last = at + 1, size + 1, _LETTER
 
 
 @dataclass(frozen=True)
@@ -297,9 +295,9 @@ class RawText:
     def span(self, span: Span, buffers: "Buffers") -> Span:
         """Return a text as it is to be scanned; of n bytes, n words and line ends are made at most."""
         if self.lowercase:
-            span = lowered(span, buffers.of(LOWER_GROWTH, span))
+            span = _lowered(span, buffers.of(_LOWER_GROWTH, span))
         if self.tokenize:
-            span = tokens(span, buffers.of(TOKEN_GROWTH, span))
+            span = _tokens(span, buffers.of(_TOKEN_GROWTH, span))
         return span
 
     def words(self, text: str) -> list[str]:
@@ -307,9 +305,9 @@ class RawText:
         if self.lowercase:
             text = text.lower()
         if self.tokenize:
-            given = padded(text.encode("utf-8", "surrogatepass"))
+            given = _padded(text.encode("utf-8", "surrogatepass"))
             size = len(given)
-            span = tokens(Span(given, 0, size), np.empty(TOKEN_GROWTH * size, np.uint8), size)
+            span = _tokens(Span(given, 0, size), np.empty(_TOKEN_GROWTH * size, np.uint8), size)
             text = span.text[: span.end].tobytes().decode("utf-8", "surrogatepass")
         return split(text)
 

@@ -34,8 +34,6 @@ from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import disk_errors, memory_errors
 
-__all__ = ["read_corpus"]
-
 
 def read_corpus(source: Source, *, communicator: Communicator | None = None, **options: Any) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text; `_Reader` lists the `options`.

@@ -22,21 +22,6 @@ from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, refuse
 from any2vec.io.memory import disk_errors, write_all, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "END",
-    "INSIDE",
-    "SENTENCE_END",
-    "IdText",
-    "Piece",
-    "Progress",
-    "Scan",
-    "encode_pieces",
-    "name_of",
-    "no_words",
-    "remap",
-    "scan_files",
-]
-
 
 class Piece(NamedTuple):
     """The place of a block's provisional ids: `entries` int32s at `offset` bytes of a part's file."""

@@ -18,8 +18,6 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import disk_errors, write_all
 
-__all__ = ["Numbered", "scan_sentences", "sentences_of", "tokens_in"]
-
 _ROWS = 1000  # of a table, taken at a time
 _BYTES = 1 << 24  # of a table's column, likewise
 _FEW = 10  # columns named in a message
@@ -50,7 +48,7 @@ def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> It
     return _tokens_of_rows(source, raw) if column is None else _split(_values(source, column), column, raw)
 
 
-def no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecError:
+def _no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecError:
     """Make the error for rows without the column that is asked for, or asked for none."""
     names = [str(name) for name in columns]
     example = "text" if "text" in names or not names else names[0]
@@ -62,7 +60,7 @@ def no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecE
 def _of_frame(what: str, source: Any, column: str | None) -> Any:
     """Return a column of a data frame."""
     if column is None or column not in list(source.columns):
-        raise no_column(what, source.columns, column)
+        raise _no_column(what, source.columns, column)
     values = source[column]
     if hasattr(values, "columns"):
         raise _twice(what, column)
@@ -73,7 +71,7 @@ def _of_table(what: str, source: Any, names: Any, column: str | None) -> Iterabl
     """Return a column of a table: of Arrow, or of a data set of Hugging Face, whose other columns are not looked at."""
     transformed = hasattr(source, "format") and source.format.get("type") == "custom"
     if column is None or (names is not None and column not in names and not transformed):
-        raise no_column(what, names, column)
+        raise _no_column(what, names, column)
     if names is not None and list(names).count(column) > 1:
         raise _twice(what, column)
     if transformed:  # by a function of the user's, which wants whole rows
@@ -91,7 +89,7 @@ def _of_table(what: str, source: Any, names: Any, column: str | None) -> Iterabl
 def _of_transformed(source: Any, column: str) -> Iterator[Any]:
     for rows in source.iter(_ROWS):
         if column not in rows:
-            raise no_column("the transformed corpus has rows", rows, column)
+            raise _no_column("the transformed corpus has rows", rows, column)
         yield from rows[column]
 
 
@@ -115,7 +113,7 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
             kind = type(row).__name__
             raise Any2VecError(f"item {i} of the corpus is of type {kind}; column={shown(column)} needs dicts")
         if column not in row:
-            raise no_column(f"item {i} of the corpus is a {type(row).__name__}", row, column)
+            raise _no_column(f"item {i} of the corpus is a {type(row).__name__}", row, column)
         yield row[column]
 
 
@@ -152,8 +150,8 @@ def _names(columns: Iterable[Any]) -> str:
     return ", ".join([*names[:_FEW], "..."] if len(names) > _FEW else names)
 
 
-PIECE = 1 << 20  # ids written at a time
-MANY = 1 << 16  # tokens of a sentence that is no list, taken at a time
+_PIECE = 1 << 20  # ids written at a time
+_MANY = 1 << 16  # tokens of a sentence that is no list, taken at a time
 
 
 class _Ids(dict[Any, int]):
@@ -199,7 +197,7 @@ def scan_sentences(
     column: str | None = None,
     raw: RawText = AS_IT_IS,
     host: int = 0,
-    size: int = PIECE,
+    size: int = _PIECE,
     documents: bool = False,
 ) -> Scan:
     """Count the tokens of sentences, drawn once, as `host`'s part; write their ids to `folder`. Documents have tags."""
@@ -281,7 +279,7 @@ def _pieces(i: int, sentence: Any) -> Iterator[list[Any]]:
         kind = type(sentence).__name__
         raise Any2VecError(f"sentence {i} is of type {kind} ({shown(sentence)}); give lists of tokens") from None
     try:
-        while piece := list(islice(iterator, MANY)):
+        while piece := list(islice(iterator, _MANY)):
             yield piece
     except Exception as error:
         error.add_note(f"raised by sentence {i}, as its tokens were read")
@@ -296,7 +294,7 @@ def _tokens(i: int, sentence: Any) -> Any:
             f"sentence {i} is a {kind} ({shown(sentence)}); give lists of tokens, for text such as sentence.split()"
         )
     if isinstance(sentence, Mapping):
-        raise no_column(f"item {i} of the corpus is a {type(sentence).__name__}", sentence, None)
+        raise _no_column(f"item {i} of the corpus is a {type(sentence).__name__}", sentence, None)
     if hasattr(sentence, "columns"):
         raise Any2VecError(f"sentence {i} is a {type(sentence).__name__}; give lists of tokens")
     return sentence.tolist() if hasattr(sentence, "tolist") else sentence  # NumPy, pandas: plain str and int

@@ -25,13 +25,11 @@ from any2vec.corpus.word_table import (
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import load_u64, trailing_zeros
 
-__all__ = ["MAX_WORD", "NUL", "Scanned", "scan", "tokenize"]
-
 MAX_WORD = 65_536  # bytes; a longer "word" comes from a file that is not text
-NUL, TOO_LONG = 3, 4  # how a scan ends, besides DONE, GROW_SLOTS and GROW_ARENA
-ENTRIES, WORDS, LINES, EVERY_LINE = 2, 3, 4, 5  # the scan's places in a table's state
-SEVENS, HIGHS = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
-PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
+NUL, _TOO_LONG = 3, 4  # how a scan ends, besides DONE, GROW_SLOTS and GROW_ARENA
+_ENTRIES, _WORDS, _LINES, _EVERY_LINE = 2, 3, 4, 5  # the scan's places in a table's state
+_SEVENS, _HIGHS = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
+_PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
 
 
 class Scanned(NamedTuple):
@@ -58,12 +56,12 @@ def tokenize(
     """
     state = table.state
     state[POSITION] = begin
-    state[[ENTRIES, WORDS, LINES]] = 0
-    state[EVERY_LINE] = every_line
+    state[[_ENTRIES, _WORDS, _LINES]] = 0
+    state[_EVERY_LINE] = every_line
     while True:
         status = scan(text, end, table.slots, table.starts, table.arena, out, state)
-        if status in (DONE, NUL, TOO_LONG):
-            return Scanned(status, *state[[ENTRIES, WORDS, LINES]].tolist())
+        if status in (DONE, NUL, _TOO_LONG):
+            return Scanned(status, *state[[_ENTRIES, _WORDS, _LINES]].tolist())
         table.grow(status)
 
 
@@ -71,7 +69,7 @@ def tokenize(
 def _until_whitespace(text: NDArray[np.uint8], position: int) -> tuple[np.uint64, np.uint64]:
     """Return eight bytes, and the high bit of each of them that is 32 or less (no carry crosses a byte)."""
     chunk = load_u64(text, position)
-    return chunk, ~(((chunk & SEVENS) + PAST_SPACE) | chunk) & HIGHS
+    return chunk, ~(((chunk & _SEVENS) + _PAST_SPACE) | chunk) & _HIGHS
 
 
 @njit(nogil=True, cache=True)
@@ -88,8 +86,8 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
 
     Of line feeds with no word between them only the first is written, unless ``state[EVERY_LINE]``.
     """
-    position, entries = state[POSITION], state[ENTRIES]
-    words, lines, every = state[WORDS], state[LINES], state[EVERY_LINE]
+    position, entries = state[POSITION], state[_ENTRIES]
+    words, lines, every = state[_WORDS], state[_LINES], state[_EVERY_LINE]
     status = DONE
     while position < end:
         byte = text[position]
@@ -134,7 +132,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
             status = NUL
             break
         if length > MAX_WORD:
-            status = TOO_LONG
+            status = _TOO_LONG
             break
         slot = find(hashed, first, second, text, begin, length, slots, starts, arena)
         if slots[slot + WORD] == 0:
@@ -146,5 +144,5 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
         words += 1
         out[entries] = np.int64(slots[slot + WORD]) - 1
         entries += 1
-    state[POSITION], state[ENTRIES], state[WORDS], state[LINES] = position, entries, words, lines
+    state[POSITION], state[_ENTRIES], state[_WORDS], state[_LINES] = position, entries, words, lines
     return status

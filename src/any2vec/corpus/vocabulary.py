@@ -15,9 +15,7 @@ from any2vec.corpus.word_table import PADDING, SEED, WordCounts, copy_words, key
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Vocabulary", "build_vocabulary_distributed", "check_sum", "choose", "laid_out", "merge_valid"]
-
-GROUP = 1 << 16  # words decoded at a time
+_GROUP = 1 << 16  # words decoded at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +50,7 @@ class Vocabulary:
         return f"<Vocabulary: {len(self):,} words>"
 
 
-class Totals(NamedTuple):
+class _Totals(NamedTuple):
     """Words in the corpus, how many of them are distinct, and the largest count."""
 
     words: int
@@ -78,8 +76,8 @@ def merge_valid(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[n
 def _invalid(part: WordCounts) -> dict[int, bytes]:
     """Return the places of words that are not UTF-8, and what replaces them."""
     changed: dict[int, bytes] = {}
-    for first in range(0, len(part), GROUP):
-        last = min(first + GROUP, len(part))
+    for first in range(0, len(part), _GROUP):
+        last = min(first + _GROUP, len(part))
         try:
             str(part.arena[part.starts[first] : part.starts[last]].data, "utf-8")
         except UnicodeDecodeError:
@@ -95,14 +93,14 @@ def choose(
     part: WordCounts,
     min_count: int,
     max_size: int | None,
-    totals: Totals | None = None,
+    totals: _Totals | None = None,
     known: Vocabulary | None = None,
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Choose the words that get vectors, all `known` ones among them; return also the id of each word of `part`, or -1.
 
     `totals` are those of the corpus, for messages, if `part` does not have all its words.
     """
-    totals = totals or totals_of(part)
+    totals = totals or _totals_of(part)
     if known is not None:
         return _choose_more(part, min_count, max_size, totals, known)
     kept = _most_frequent(part, min_count, max_size)
@@ -111,7 +109,7 @@ def choose(
 
 
 def _choose_more(
-    part: WordCounts, min_count: int, max_size: int | None, totals: Totals, known: Vocabulary
+    part: WordCounts, min_count: int, max_size: int | None, totals: _Totals, known: Vocabulary
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Choose the known words and the most frequent of the others, `max_size` in all."""
     if max_size is not None and max_size < len(known):
@@ -158,7 +156,7 @@ def _numbered(part: WordCounts, kept: NDArray[np.int64]) -> tuple[Vocabulary, ND
     return Vocabulary([word.decode() for word in part.words(kept)], part.counts[kept]), ids
 
 
-def candidates(
+def _candidates(
     part: WordCounts, min_count: int, max_size: int | None, known: Vocabulary | None = None
 ) -> NDArray[np.int64]:
     """Return the places of words that `choose` may choose, if `part` has only some words of the corpus."""
@@ -174,9 +172,9 @@ def _most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> ND
     return _sorted(part, np.flatnonzero(part.counts >= min_count))[:max_size]
 
 
-def totals_of(part: WordCounts) -> Totals:
+def _totals_of(part: WordCounts) -> _Totals:
     """Add up the counts of distinct words."""
-    return Totals(int(part.counts.sum()), int(np.count_nonzero(part.counts)), int(part.counts.max(initial=0)))
+    return _Totals(int(part.counts.sum()), int(np.count_nonzero(part.counts)), int(part.counts.max(initial=0)))
 
 
 def _sorted(part: WordCounts, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -196,7 +194,7 @@ def _sorted(part: WordCounts, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     return kept
 
 
-def _check(part: WordCounts, kept: NDArray[np.int64], min_count: int, totals: Totals) -> None:
+def _check(part: WordCounts, kept: NDArray[np.int64], min_count: int, totals: _Totals) -> None:
     if len(kept) >= 2:
         return
     had = f"the corpus has {totals.words:,} words, {totals.distinct:,} of them distinct"
@@ -230,11 +228,11 @@ def build_vocabulary_distributed(
     received = _send(communicator, sent, rows)
     with shared_errors(communicator):
         mine, _ = merge([received])
-        totals = totals_of(mine)
-        kept = _take(mine, candidates(mine, min_count, max_size, known))
+        totals = _totals_of(mine)
+        kept = _take(mine, _candidates(mine, min_count, max_size, known))
     del sent, received, mine
     each = communicator.allgather(np.array(totals, np.int64))
-    totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
+    totals = _Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
     every = _gather(communicator, kept)
     vocabulary, chosen = choose(every, min_count, max_size, totals, known)
     with shared_errors(communicator):

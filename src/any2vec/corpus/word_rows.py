@@ -11,8 +11,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WordRows"]
-
 _FEW = 1 << 22  # numbers of which each may have an entry in a table, whatever is listed
 
 

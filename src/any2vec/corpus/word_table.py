@@ -18,33 +18,17 @@ from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import load_u64
 
-__all__ = [
-    "DONE",
-    "LONG",
-    "PADDING",
-    "SEED",
-    "WordCounts",
-    "WordTable",
-    "copy_words",
-    "find",
-    "insert",
-    "key_of",
-    "low_bytes",
-    "merge",
-    "mix",
-]
-
 PADDING = 8  # spare bytes at the end of every array of bytes: `load_u64` reads past the last word
-SEED, PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-HALF = np.uint64(32)
-ZERO, LONG = np.uint64(0), np.uint64(1 << 63)
+SEED, _PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_ZERO, LONG = np.uint64(0), np.uint64(1 << 63)
 
 
 @njit(nogil=True, cache=True)
 def mix(hashed: np.uint64, chunk: np.uint64) -> np.uint64:
     """Hash eight more bytes."""
-    hashed = (hashed ^ chunk) * PRIME
-    return hashed ^ (hashed >> HALF)
+    hashed = (hashed ^ chunk) * _PRIME
+    return hashed ^ (hashed >> _HALF)
 
 
 @njit(nogil=True, cache=True)
@@ -63,13 +47,13 @@ def key_of(array: NDArray[np.uint8], begin: int, length: int) -> tuple[np.uint64
     """
     stop = begin + length
     if length < 8:
-        first, second = load_u64(array, begin) & low_bytes(length), ZERO
+        first, second = load_u64(array, begin) & low_bytes(length), _ZERO
     else:
-        first, second = load_u64(array, begin), ZERO
+        first, second = load_u64(array, begin), _ZERO
         if length < 16:
             second = load_u64(array, begin + 8) & low_bytes(length - 8)
     if length < 16 and (length == 0 or array[stop - 1] != 0):
-        return hash_key(first, second), first, second
+        return _hash_key(first, second), first, second
     hashed = SEED
     while stop - begin >= 8:
         hashed = mix(hashed, load_u64(array, begin))
@@ -79,7 +63,7 @@ def key_of(array: NDArray[np.uint8], begin: int, length: int) -> tuple[np.uint64
 
 
 @njit(nogil=True, cache=True)
-def hash_key(first: np.uint64, second: np.uint64) -> np.uint64:
+def _hash_key(first: np.uint64, second: np.uint64) -> np.uint64:
     """Hash a key (of a long word only the low bits are its hash)."""
     if second >= LONG:
         return second
@@ -88,7 +72,7 @@ def hash_key(first: np.uint64, second: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def same_bytes(a: NDArray[np.uint8], i: int, b: NDArray[np.uint8], j: int, length: int) -> bool:
+def _same_bytes(a: NDArray[np.uint8], i: int, b: NDArray[np.uint8], j: int, length: int) -> bool:
     """Whether ``a[i : i + length]`` equals ``b[j : j + length]``."""
     for k in range(length):  # noqa: SIM110 (rare; comparing eight bytes at a time made the whole scan slower)
         if a[i + k] != b[j + k]:
@@ -96,11 +80,11 @@ def same_bytes(a: NDArray[np.uint8], i: int, b: NDArray[np.uint8], j: int, lengt
     return True
 
 
-FIRST_SLOTS, FIRST_ARENA = 1 << 12, 1 << 15
-DONE, GROW_SLOTS, GROW_ARENA = range(3)  # how a kernel ends
-POSITION, DISTINCT = range(2)  # places in a table's state
-NOTHING, ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(5))
-WORD, COUNT = TWO, THREE  # where the id + 1 and the count are in a slot
+_FIRST_SLOTS, _FIRST_ARENA = 1 << 12, 1 << 15
+DONE, GROW_SLOTS, _GROW_ARENA = range(3)  # how a kernel ends
+POSITION, _DISTINCT = range(2)  # places in a table's state
+NOTHING, ONE, _TWO, THREE, _FOUR = (np.uint64(i) for i in range(5))
+WORD, COUNT = _TWO, THREE  # where the id + 1 and the count are in a slot
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +126,13 @@ class WordTable:
     """
 
     def __init__(self) -> None:
-        self.slots = zeros(4 * FIRST_SLOTS, np.uint64)
-        self.starts = zeros(_capacity(FIRST_SLOTS) + 1, np.int64)
-        self.arena = zeros(FIRST_ARENA, np.uint8)
+        self.slots = zeros(4 * _FIRST_SLOTS, np.uint64)
+        self.starts = zeros(_capacity(_FIRST_SLOTS) + 1, np.int64)
+        self.arena = zeros(_FIRST_ARENA, np.uint8)
         self.state = np.zeros(6, np.int64)
 
     def __len__(self) -> int:
-        return int(self.state[DISTINCT])
+        return int(self.state[_DISTINCT])
 
     def add(self, part: WordCounts) -> NDArray[np.int32]:
         """Add words, which need not be distinct, and their counts; return their ids here."""
@@ -163,14 +147,14 @@ class WordTable:
 
     def part(self) -> WordCounts:
         """Return what was counted; the words' bytes are not copied."""
-        n = int(self.state[DISTINCT])
+        n = int(self.state[_DISTINCT])
         counts = np.empty(n, np.int64)
         _counts_of(self.slots, counts)
         return WordCounts(self.arena, self.starts[: n + 1], counts)
 
     def grow(self, status: int) -> None:
         """Double what a kernel found too small: GROW_SLOTS or GROW_ARENA."""
-        if status == GROW_ARENA:
+        if status == _GROW_ARENA:
             self.arena = _longer(self.arena, 2 * len(self.arena))
             return
         slots = len(self.slots) // 4
@@ -213,7 +197,7 @@ def find(
 ) -> np.uint64:
     """Return where the slot of a word begins, or the empty one where it belongs."""
     mask = np.uint64(slots.size - 4)
-    slot = (hashed << TWO) & mask
+    slot = (hashed << _TWO) & mask
     while True:
         word = slots[slot + WORD]
         if word == 0:
@@ -222,9 +206,9 @@ def find(
             if second < LONG:
                 return slot
             start = starts[np.int64(word - ONE)]
-            if starts[np.int64(word)] - start == length + 1 and same_bytes(arena, start, text, begin, length):
+            if starts[np.int64(word)] - start == length + 1 and _same_bytes(arena, start, text, begin, length):
                 return slot
-        slot = (slot + FOUR) & mask
+        slot = (slot + _FOUR) & mask
 
 
 @njit(nogil=True, cache=True)
@@ -241,12 +225,12 @@ def insert(
     state: NDArray[np.int64],
 ) -> int:
     """Put a new word into its slot, or return what has to grow first."""
-    word = state[DISTINCT]
+    word = state[_DISTINCT]
     start = starts[word]
     if word + 1 >= starts.size:
         return GROW_SLOTS
     if start + length + 1 + PADDING > arena.size:
-        return GROW_ARENA
+        return _GROW_ARENA
     for i in range(length):
         arena[start + i] = text[begin + i]
     arena[start + length] = 10
@@ -254,7 +238,7 @@ def insert(
     slots[slot] = first
     slots[slot + ONE] = second
     slots[slot + WORD] = word + 1
-    state[DISTINCT] = word + 1
+    state[_DISTINCT] = word + 1
     return DONE
 
 
@@ -291,9 +275,9 @@ def _rehash(old: NDArray[np.uint64], slots: NDArray[np.uint64]) -> None:
     mask = np.uint64(slots.size - 4)
     for i in range(0, old.size, 4):
         if old[i + 2] != 0:
-            slot = (hash_key(old[i], old[i + 1]) << TWO) & mask
+            slot = (_hash_key(old[i], old[i + 1]) << _TWO) & mask
             while slots[slot + WORD] != 0:
-                slot = (slot + FOUR) & mask
+                slot = (slot + _FOUR) & mask
             for j in range(4):
                 slots[slot + np.uint64(j)] = old[i + j]
 

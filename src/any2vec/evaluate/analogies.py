@@ -26,18 +26,6 @@ from any2vec.vectors.questions import (
 from any2vec.vectors.search import answer
 from any2vec.vectors.vectors import Vectors
 
-__all__ = [
-    "RESTRICT",
-    "AnalogyChecker",
-    "AnalogyResult",
-    "AnalogyScore",
-    "Checker",
-    "SimilarityChecker",
-    "SimilarityResult",
-    "evaluate_analogies",
-    "evaluate_similarity",
-]
-
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
 
 

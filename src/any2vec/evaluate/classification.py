@@ -19,8 +19,6 @@ from any2vec.options import fraction, whole_number
 from any2vec.vectors.lookup import check_vectors
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["MEASURES", "RATIOS", "ClassificationResult", "evaluate_nodes"]
-
 RATIOS = tuple(percent / 100 for percent in range(10, 100, 10))
 MEASURES = ("micro", "macro", "samples", "weighted", "accuracy")
 _TASK_BYTES = 4 << 30  # bounds the copies of the rows of splits fitted at the same time

@@ -19,23 +19,21 @@ from any2vec.vectors.lookup import check_vectors
 from any2vec.vectors.search import unit
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["OPERATORS", "LinkResult", "compare_operators", "evaluate_links", "read_links"]
-
-BLOCK = 1 << 15  # pairs scored together
+_BLOCK = 1 << 15  # pairs scored together
 _NAMED = 3  # unknown vertices named in an error
 
-Links: TypeAlias = str | os.PathLike[str] | Graph | Sequence[Link]
+_Links: TypeAlias = str | os.PathLike[str] | Graph | Sequence[Link]
 Features = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Combine = Callable[[Features, Features], Features]
+_Ids = NDArray[np.int64]
+_Combine = Callable[[Features, Features], Features]
 
-_FEATURES: dict[str, Combine] = {
+_FEATURES: dict[str, _Combine] = {
     "hadamard": lambda a, b: a * b,
     "average": lambda a, b: (a + b) / 2,
     "l1": lambda a, b: np.abs(a - b),
     "l2": lambda a, b: (a - b) ** 2,
 }
-_SCORES: dict[str, Combine] = {
+_SCORES: dict[str, _Combine] = {
     "dot": lambda a, b: np.einsum("ij,ij->i", a, b),
     "cosine": lambda a, b: np.einsum("ij,ij->i", unit(a), unit(b)),
 }
@@ -72,8 +70,8 @@ class LinkResult:
 
 def evaluate_links(
     vectors: Vectors,
-    positives: Links,
-    negatives: Links,
+    positives: _Links,
+    negatives: _Links,
     operator: str = "hadamard",
     seed: int = 1,
 ) -> LinkResult:
@@ -110,7 +108,7 @@ def evaluate_links(
 
 
 def compare_operators(
-    vectors: Vectors, positives: Links, negatives: Links, operators: Sequence[str] = OPERATORS, seed: int = 1
+    vectors: Vectors, positives: _Links, negatives: _Links, operators: Sequence[str] = OPERATORS, seed: int = 1
 ) -> list[LinkResult]:
     """Do what `evaluate_links` does with each of some operators; files are read once."""
     check_vectors(vectors)
@@ -124,7 +122,7 @@ def compare_operators(
     return [_evaluate(vectors, links, others, operator, seed) for operator in operators]
 
 
-def _evaluate(vectors: Vectors, links: Ids, others: Ids, operator: str, seed: int) -> LinkResult:
+def _evaluate(vectors: Vectors, links: _Ids, others: _Ids, operator: str, seed: int) -> LinkResult:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     score, trained = _SCORES.get(operator), 0
@@ -150,7 +148,7 @@ def read_links(path: str | os.PathLike[str]) -> Graph:
     return read_graph(path, format="edges", directed=True, weighted=False)
 
 
-def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
+def _ids(vectors: Vectors, links: _Links, kind: str) -> _Ids:
     """Return the ids of the vertices of pairs, shape (m, 2); operators know no direction, so a pair counts once."""
     source = kind
     if isinstance(links, str | os.PathLike):
@@ -168,12 +166,12 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
         unknown = [repr(names[i]) for i in np.flatnonzero(ids < 0).tolist()]
         some = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
         raise Any2VecError(f"{source}: {len(unknown):,} of {len(names):,} vertices have no vector: {some}")
-    found: Ids = ids[pairs]
+    found: _Ids = ids[pairs]
     first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1]
     return found[np.sort(first)]
 
 
-def _numbered(links: Any, kind: str) -> tuple[Ids, list[str]]:
+def _numbered(links: Any, kind: str) -> tuple[_Ids, list[str]]:
     """Return pairs of places in a list of names, and the list."""
     places, numbered = VertexIds(), []
     try:
@@ -190,14 +188,14 @@ def _numbered(links: Any, kind: str) -> tuple[Ids, list[str]]:
     return np.array(numbered, np.int64).reshape(-1, 2), list(places.ids)
 
 
-def _halves(pairs: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:
+def _halves(pairs: _Ids, random: np.random.Generator) -> tuple[_Ids, _Ids]:
     if len(pairs) < 2:
         raise Any2VecError("a single pair cannot be split: training and testing need two or more of each kind")
     order = random.permutation(len(pairs))
     return pairs[order[: len(pairs) // 2]], pairs[order[len(pairs) // 2 :]]
 
 
-def _learn(vectors: Vectors, links: Ids, others: Ids, features: Combine) -> Combine:
+def _learn(vectors: Vectors, links: _Ids, others: _Ids, features: _Combine) -> _Combine:
     """Fit a logistic regression on standardised features, so that the length of vectors does not matter."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -209,10 +207,10 @@ def _learn(vectors: Vectors, links: Ids, others: Ids, features: Combine) -> Comb
     return lambda a, b: model.decision_function(features(a, b))
 
 
-def _combined(vectors: Vectors, pairs: Ids, combine: Combine, *columns: int) -> Features:
+def _combined(vectors: Vectors, pairs: _Ids, combine: _Combine, *columns: int) -> Features:
     """Combine the vectors of pairs, some at a time: shape (m, columns), or (m,)."""
     found = np.empty((len(pairs), *columns))
-    for start in range(0, len(pairs), BLOCK):
-        block = slice(start, start + BLOCK)
+    for start in range(0, len(pairs), _BLOCK):
+        block = slice(start, start + _BLOCK)
         found[block] = combine(*(vectors.matrix[ids].astype(np.float64) for ids in pairs[block].T))
     return found

@@ -17,14 +17,12 @@ from any2vec.io.outputs import check_writable, replacing
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.options import as_path, fraction, whole_number
 
-__all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
+_DENSE = 4  # with this many possible pairs per pair taken, or fewer, they are listed; else drawn, edges rejected
 
-DENSE = 4  # with this many possible pairs per pair taken, or fewer, they are listed; else drawn, edges rejected
-
-SEPARATORS = re.compile(r"^[#%\"]|[\s,]")
+_SEPARATORS = re.compile(r"^[#%\"]|[\s,]")
 """What a name in a text file of edges cannot contain."""
 
-_DENSE = "the graph is too dense for link prediction"
+_TOO_DENSE = "the graph is too dense for link prediction"
 
 PARTS = ("train.edges", "hidden.edges", "absent.edges")
 """The files of a saved split."""
@@ -32,7 +30,7 @@ PARTS = ("train.edges", "hidden.edges", "absent.edges")
 Link: TypeAlias = tuple[str, str]
 """Names of two vertices."""
 
-Keys = NDArray[np.int64]
+_Keys = NDArray[np.int64]
 """A pair of vertices as one number: the smaller * V + the larger."""
 
 
@@ -80,7 +78,7 @@ class LinkSplit:
         folder = as_path(folder)
         check_split_folder(folder, force)
         for name in self.train.names:
-            if SEPARATORS.search(name):
+            if _SEPARATORS.search(name):
                 reason = f"the vertex {name!r} holds whitespace or a comma or begins with #, % or a quote"
                 raise Any2VecError(f"{folder}: {reason}, so text files cannot hold it; use split_links from Python")
         with replacing(folder, folder=True) as part:
@@ -182,7 +180,7 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
 
 
 def _in_directions(
-    hidden: NDArray[np.int64], absent: NDArray[np.int64], entries: Keys, kinds: Kinds, random: np.random.Generator
+    hidden: NDArray[np.int64], absent: NDArray[np.int64], entries: _Keys, kinds: Kinds, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the directed edges between hidden pairs, and absent pairs in directions as those between the same kinds.
 
@@ -201,7 +199,7 @@ def _in_directions(
     return directed(hidden, *ways), directed(absent, *(way[like] for way in ways))
 
 
-def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np.bool_]:
+def _forest(links: _Keys, number: int, random: np.random.Generator) -> NDArray[np.bool_]:
     """Return which edges are in a random spanning forest: the minimum one for random weights."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -214,30 +212,30 @@ def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np
     return kept[ranks]
 
 
-def _absent(links: Keys, wanted: int, number: int, random: np.random.Generator) -> Keys:
+def _absent(links: _Keys, wanted: int, number: int, random: np.random.Generator) -> _Keys:
     """Draw distinct pairs of vertices without an edge."""
     vertices = np.unique(_pairs(links, number))
     count = len(vertices)
     possible = count * (count - 1) // 2
     if possible - len(links) < wanted:
         few = f"only {possible - len(links):,} pairs of vertices have no edge, and {wanted:,} are needed"
-        raise Any2VecError(f"{_DENSE}: {few}; hide a smaller share")
-    if possible <= DENSE * (len(links) + wanted):
+        raise Any2VecError(f"{_TOO_DENSE}: {few}; hide a smaller share")
+    if possible <= _DENSE * (len(links) + wanted):
         first, second = np.divmod(np.arange(count * count), count)
         keys = (vertices[first] * number + vertices[second])[first < second]
         return np.sort(random.choice(keys[~np.isin(keys, links)], wanted, replace=False))
 
-    def draw(several: int) -> Keys:
+    def draw(several: int) -> _Keys:
         pairs = vertices[random.integers(count, size=(several, 2))]
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         pairs.sort(axis=1)
-        found: Keys = pairs @ np.array([number, 1])
+        found: _Keys = pairs @ np.array([number, 1])
         return found
 
     return np.sort(_drawn(draw, links, wanted))
 
 
-def _drawn(draw: Callable[[int], Keys], links: Keys, wanted: int) -> Keys:
+def _drawn(draw: Callable[[int], _Keys], links: _Keys, wanted: int) -> _Keys:
     """Draw pairs until there are enough that differ and have no edge."""
     drawn = np.empty(0, np.int64)
     while len(drawn) < wanted:
@@ -247,7 +245,7 @@ def _drawn(draw: Callable[[int], Keys], links: Keys, wanted: int) -> Keys:
     return drawn
 
 
-def _absent_of_kinds(links: Keys, hidden: Keys, kinds: Kinds, random: np.random.Generator) -> tuple[Keys, Keys]:
+def _absent_of_kinds(links: _Keys, hidden: _Keys, kinds: Kinds, random: np.random.Generator) -> tuple[_Keys, _Keys]:
     """Draw as many distinct pairs without an edge as are hidden, between each two kinds; return both in like order."""
     number = len(kinds)
     ends, hidden_ends = (_by_kind(_pairs(keys, number), kinds) for keys in (links, hidden))
@@ -263,7 +261,7 @@ def _absent_of_kinds(links: Keys, hidden: Keys, kinds: Kinds, random: np.random.
         possible = len(sides[0]) * len(sides[1]) - int(np.count_nonzero(of_both))
         if possible < wanted:
             few = f"only {possible:,} pairs of {kinds.names[one]} and {kinds.names[other]} have no edge"
-            raise Any2VecError(f"{_DENSE}: {few}, and {wanted:,} are needed; hide a smaller share")
+            raise Any2VecError(f"{_TOO_DENSE}: {few}, and {wanted:,} are needed; hide a smaller share")
         found.append(_across(links[of_both], wanted, sides, number, random))
     return hidden[np.argsort(hidden_joined, kind="stable")], np.concatenate(found)
 
@@ -274,17 +272,19 @@ def _by_kind(pairs: NDArray[np.int64], kinds: Kinds) -> NDArray[np.int64]:
     return np.where(turned[:, None], pairs[:, ::-1], pairs)
 
 
-def _across(links: Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, random: np.random.Generator) -> Keys:
+def _across(
+    links: _Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, random: np.random.Generator
+) -> _Keys:
     """Draw distinct pairs without an edge, one end of each side, of which there are enough."""
 
-    def keys_of(one: NDArray[np.int64], other: NDArray[np.int64]) -> Keys:
+    def keys_of(one: NDArray[np.int64], other: NDArray[np.int64]) -> _Keys:
         return np.minimum(one, other) * number + np.maximum(one, other)
 
-    if len(sides[0]) * len(sides[1]) <= DENSE * (len(links) + wanted):
+    if len(sides[0]) * len(sides[1]) <= _DENSE * (len(links) + wanted):
         keys = keys_of(sides[0][:, None], sides[1]).ravel()
         return random.choice(keys[~np.isin(keys, links)], wanted, replace=False)
     return _drawn(lambda count: keys_of(*(random.choice(side, count) for side in sides)), links, wanted)
 
 
-def _pairs(keys: Keys, number: int) -> NDArray[np.int64]:
+def _pairs(keys: _Keys, number: int) -> NDArray[np.int64]:
     return np.stack(np.divmod(keys, max(1, number)), axis=1)

@@ -18,30 +18,6 @@ from any2vec.graph.graph import Graph, Kinds, count_loops
 from any2vec.graph.names import names_of_vertices
 from any2vec.io.memory import zeros
 
-__all__ = [
-    "DECIMAL_COMMA",
-    "HEADER",
-    "EdgeTable",
-    "ReadOptions",
-    "build_graph",
-    "check_edges",
-    "checked_weights",
-    "extended",
-    "header_noted",
-    "number_of",
-    "only_comments",
-    "quoted",
-    "second_vertex",
-    "skipped_comments",
-    "times_noted",
-    "titled",
-    "unread_noted",
-    "weight_column",
-    "weight_of",
-    "weights_of_objects",
-    "with_vertices",
-]
-
 DECIMAL_COMMA = re.compile(rb"[^\w,;|]*[\d.,' ]*,\d+(\.\d+)?([eE][+-]?\d+)?[^\w,;|]*")
 """A number as it is written with a decimal comma, or with commas between thousands, also with signs such as % or $."""
 
@@ -193,8 +169,8 @@ def extended(indptr: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     return longer
 
 
-LARGEST = float(np.finfo(np.float32).max)
-EXACT = 1 << 53  # integers beyond it are no longer told apart: ids, or times in nanoseconds
+_LARGEST = float(np.finfo(np.float32).max)
+_EXACT = 1 << 53  # integers beyond it are no longer told apart: ids, or times in nanoseconds
 _UNITS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 _EARLIEST, _LATEST = 1e8, float(1 << 32)  # seconds: 1973 and 2106
 _TOO_LARGE = "is an integer beyond 2^53: is it an id or a time? Weights are numbers such as 2.5"
@@ -208,7 +184,7 @@ def weight_of(field: bytes) -> tuple[float, str]:
     except ValueError:
         comma = ": write 1234.5, with a point and nothing between thousands" if DECIMAL_COMMA.fullmatch(field) else ""
         return 0.0, f"{shown} is not a number; expected a positive one{comma}"
-    message = _wrong(weight) or (_TOO_LARGE if field.lstrip(b"+").isdigit() and int(weight) > EXACT else "")
+    message = _wrong(weight) or (_TOO_LARGE if field.lstrip(b"+").isdigit() and int(weight) > _EXACT else "")
     return weight, message and f"{shown} {message}"
 
 
@@ -218,8 +194,8 @@ def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> 
     `how` says how edges of weight zero can be dropped.
     """
     exact = np.asarray(values)
-    if exact.dtype.kind in "iu" and exact.size and exact.max() > EXACT:
-        i = int((exact > EXACT).argmax())
+    if exact.dtype.kind in "iu" and exact.size and exact.max() > _EXACT:
+        i = int((exact > _EXACT).argmax())
         raise Any2VecError(f"{where(i)}: the weight {exact[i]!s} {_TOO_LARGE}")
     with np.errstate(over="ignore", under="ignore"):
         weights = exact.astype(np.float32)
@@ -293,7 +269,7 @@ def number_of(weight: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         message = f"the weight {reprlib.repr(weight)} is not a number; `weighted=False` ignores weights"
         raise Any2VecError(f"{where}: {message}") from error
-    if abs(number) >= EXACT and isinstance(weight, int | np.integer) and abs(int(weight)) > EXACT:
+    if abs(number) >= _EXACT and isinstance(weight, int | np.integer) and abs(int(weight)) > _EXACT:
         raise Any2VecError(f"{where}: the weight {weight} {_TOO_LARGE}")
     return number
 
@@ -308,5 +284,5 @@ def _wrong(weight: float) -> str:
     with np.errstate(over="ignore", under="ignore"):
         rounded = np.float32(weight)
     if np.isinf(rounded):
-        return f"is infinite or more than a float32 holds ({LARGEST:.4g}); weights must be finite"
+        return f"is infinite or more than a float32 holds ({_LARGEST:.4g}); weights must be finite"
     return "is less than a float32 holds; scale the weights, or drop the edge" if rounded == 0 else ""

@@ -16,29 +16,13 @@ from any2vec.errors import Any2VecError
 from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "CSR",
-    "NONE",
-    "NO_WEIGHTS",
-    "Edges",
-    "Floats",
-    "Ints",
-    "Longs",
-    "both_noted",
-    "build_csr",
-    "joined",
-    "merged",
-    "once",
-    "settled",
-]
-
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 NONE = -(2**31)  # in place of a target: a vertex listed without an edge
-TOO_MUCH = "the weights of an edge listed more than once add up to more than a float32 holds"
-PARALLEL = 1 << 20  # entries from which threads pay
+_TOO_MUCH = "the weights of an edge listed more than once add up to more than a float32 holds"
+_PARALLEL = 1 << 20  # entries from which threads pay
 NO_WEIGHTS = np.zeros(0, np.float32)
 
 
@@ -126,7 +110,7 @@ def _transpose(csr: CSR, indptr: NDArray[np.int64], threads: int) -> CSR:
 def _by_ranges(place: Callable[[int, int], None], indptr: NDArray[np.int64], threads: int) -> None:
     """Run ``place(low, high)`` on threads, for ranges of rows with about as many entries each."""
     rows, entries = len(indptr) - 1, int(indptr[-1])
-    if threads == 1 or entries < PARALLEL:
+    if threads == 1 or entries < _PARALLEL:
         place(0, rows)
         return
     cuts = np.searchsorted(indptr, np.linspace(0, entries, threads + 1)[1:-1]).tolist()
@@ -142,7 +126,7 @@ def merged(csr: CSR, first: int = 0) -> tuple[CSR, NDArray[np.int64]]:
     both = np.zeros(2, np.int64)
     kept, listed = _merge(csr.indptr, csr.indices, _or_none(csr.weights), first, both), len(csr.indices)
     if kept < 0:
-        raise Any2VecError(TOO_MUCH)
+        raise Any2VecError(_TOO_MUCH)
     indices, weights = csr.indices[:kept], None if csr.weights is None else csr.weights[:kept]
     for array in (csr.indices, csr.weights):
         if array is not None and kept < listed:
@@ -162,7 +146,7 @@ def settled(csr: CSR, both: NDArray[np.int64]) -> CSR:
     with np.errstate(over="ignore"):
         csr.weights[listed] *= np.float32(-2 if others else -1)
     if np.isinf(csr.weights[listed]).any():
-        raise Any2VecError(TOO_MUCH)
+        raise Any2VecError(_TOO_MUCH)
     return csr._replace(once=0 if others else equal)
 
 

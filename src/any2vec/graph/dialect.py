@@ -10,8 +10,6 @@ from any2vec.graph.lines import LineBlock, UnclosedQuoteError, split_fields, wit
 from any2vec.graph.parse import ADJACENCY, SPACES
 from any2vec.io.inputs import HEAD, InputFile, foreign
 
-__all__ = ["JSON", "UNCLOSED", "Beginning", "Dialect", "begin_file", "guess_delimiter", "metis_hint", "refuse_foreign"]
-
 _NETWORKX = "read it with networkx.{} and give the graph"
 _AS_GRAPH = {  # what is done with these as a graph
     "npy": "read it with numpy.load and give the array, of shape (E, 2)",
@@ -53,7 +51,7 @@ _PATTERNS = [(re.compile(pattern, flags), what, how) for pattern, flags, what, h
 _INTEGERS = re.compile(rb"\s*\d+([ \t]+\d+){1,3}\s*")
 
 
-def refuse_foreign(text: bytes, whole: bool, name: str) -> None:
+def _refuse_foreign(text: bytes, whole: bool, name: str) -> None:
     """Raise if a file is of another format: `text` is its beginning, up to the whole, as `whole` says."""
     head = text[:HEAD].removeprefix(b"\xef\xbb\xbf")
     if found := foreign(head):
@@ -61,7 +59,7 @@ def refuse_foreign(text: bytes, whole: bool, name: str) -> None:
     for pattern, what, how in _PATTERNS:
         if pattern.search(head) if pattern.flags & re.MULTILINE else pattern.match(head):
             raise Any2VecError(f"{name}: this is {what}, not an edge list; {how}")
-    if whole and is_metis(text):
+    if whole and _is_metis(text):
         raise Any2VecError(f"{name}: this is a METIS file, not an edge list; {_METIS}")
 
 
@@ -73,7 +71,7 @@ def metis_hint(line: bytes) -> str:
     return f"; if this is a METIS file, {_METIS}" if _INTEGERS.fullmatch(line) else ""
 
 
-def is_metis(text: bytes) -> bool:
+def _is_metis(text: bytes) -> bool:
     """Whether a text is a graph of METIS without weights: each edge is there from both ends."""
     numbers = text[: text.find(b"\n")].split()
     if len(numbers) != 2 or not all(number.isdigit() and len(number) < 10 for number in numbers):
@@ -90,9 +88,9 @@ def is_metis(text: bytes) -> bool:
     return len(found) == len(pairs) == 2 * edges and all(a != b and (b, a) in found for a, b in pairs)
 
 
-SEPARATORS = re.compile(rb"[\s,]*,[\s,]*|\s*[;|]\s*|\s+")
-TAB, COMMA = ord("\t"), ord(",")
-KINDS = {COMMA: "commas", ord("|"): "bars", ord(";"): "semicolons", SPACES: "spaces", TAB: "tabs"}
+_SEPARATORS = re.compile(rb"[\s,]*,[\s,]*|\s*[;|]\s*|\s+")
+_TAB, _COMMA = ord("\t"), ord(",")
+_KINDS = {_COMMA: "commas", ord("|"): "bars", ord(";"): "semicolons", SPACES: "spaces", _TAB: "tabs"}
 UNCLOSED = "a quote is not closed on its line; a name cannot hold a line end, and a quote in it is doubled"
 
 
@@ -114,7 +112,7 @@ class Dialect(NamedTuple):
         return f"{what}, separated by {between}"
 
 
-def detect_dialect(line: bytes, where: str, options: ReadOptions, *, adjacency: bool) -> Dialect:
+def _detect_dialect(line: bytes, where: str, options: ReadOptions, *, adjacency: bool) -> Dialect:
     """Detect the dialect from the first line; `where` is for errors."""
     byte = guess_delimiter(line, where, options, adjacency=adjacency)
     quotes = byte != SPACES or without_quoted(line) != line
@@ -156,7 +154,7 @@ def _fields(line: bytes, byte: int, where: str) -> list[bytes]:
         raise Any2VecError(f"{where}: {quoted(line)}: {UNCLOSED}") from None
 
 
-def delimiter_byte(delimiter: str) -> int:
+def _delimiter_byte(delimiter: str) -> int:
     """Return the byte of a delimiter, or SPACES."""
     if delimiter == " ":
         return SPACES
@@ -184,19 +182,19 @@ def guess_delimiter(
     `labels`, also these.
     """
     if options.delimiter is not None:
-        return delimiter_byte(options.delimiter)
-    kinds = {_kind(run) for run in SEPARATORS.findall(without_quoted(line).strip())}
+        return _delimiter_byte(options.delimiter)
+    kinds = {_kind(run) for run in _SEPARATORS.findall(without_quoted(line).strip())}
     if len(kinds) < 2:
         return kinds.pop() if kinds else SPACES
-    usual = kinds & {COMMA, TAB, SPACES}
-    if TAB in kinds and (labels or len(usual) == 1):
-        return TAB
+    usual = kinds & {_COMMA, _TAB, SPACES}
+    if _TAB in kinds and (labels or len(usual) == 1):
+        return _TAB
     fit = [kind for kind in sorted(kinds) if _fits(line, kind, options, adjacency=adjacency or labels)]
     if usual != kinds and len(usual) < 2 and len(fit) == 1:
         return fit[0]
     if usual != kinds and len(usual) == 1 and not fit:  # an error that says what is wrong with it
         return usual.pop()
-    found = " and ".join(sorted(KINDS[kind] for kind in kinds))
+    found = " and ".join(sorted(_KINDS[kind] for kind in kinds))
     readings = "; ".join(_reading(line, kind) for kind in sorted(kinds))
     raise Any2VecError(f"{where}: {quoted(line)}: has {found}; give what separates fields as `delimiter`: {readings}")
 
@@ -217,7 +215,7 @@ def _fits(line: bytes, byte: int, options: ReadOptions, *, adjacency: bool) -> b
 
 def _reading(line: bytes, byte: int) -> str:
     """Show what a line is with a delimiter, for errors."""
-    sign = {SPACES: "' ' (any whitespace)", TAB: r"'\t'"}.get(byte, repr(chr(byte)))
+    sign = {SPACES: "' ' (any whitespace)", _TAB: r"'\t'"}.get(byte, repr(chr(byte)))
     try:
         fields = split_fields(line, byte)
     except UnclosedQuoteError:
@@ -228,10 +226,10 @@ def _reading(line: bytes, byte: int) -> str:
 def _kind(run: bytes) -> int:
     if sign := run.strip():
         return sign[0]
-    return TAB if run.count(b"\t") == 1 else SPACES
+    return _TAB if run.count(b"\t") == 1 else SPACES
 
 
-SMALL = 1 << 20  # bytes of a file that is looked at as a whole
+_SMALL = 1 << 20  # bytes of a file that is looked at as a whole
 
 
 class Beginning(NamedTuple):
@@ -254,7 +252,7 @@ def begin_file(
     for block in blocks:
         text = block.text[block.begin : block.end].tobytes()
         if started:
-            refuse_foreign(text, len(text) < SMALL and not adjacency, file.name)
+            _refuse_foreign(text, len(text) < _SMALL and not adjacency, file.name)
             start = block.begin
         started = False
         at = 0
@@ -267,7 +265,7 @@ def begin_file(
                 header = False
             elif found:
                 where = f"{file.name}, line {lines + 1:,}"
-                dialect = detect_dialect(found, where, options, adjacency=adjacency)
+                dialect = _detect_dialect(found, where, options, adjacency=adjacency)
                 return Beginning(skipped, lines, start + at, found, dialect), [block._replace(begin=block.begin + at)]
             lines += 1
             at = stop + 1

@@ -22,20 +22,8 @@ from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.io.inputs import OF_NUL, InputFile
 from any2vec.io.memory import zeros
 
-__all__ = [
-    "LineParser",
-    "Seen",
-    "check_alike",
-    "comment_bytes",
-    "comments_noted",
-    "no_edges",
-    "parsed_edges",
-    "read_edge_list",
-    "read_edge_lists",
-]
 
-
-class ParseError(NamedTuple):
+class _ParseError(NamedTuple):
     """A line that cannot be parsed: its number in the block, from 0, its text, and why."""
 
     line: int
@@ -48,14 +36,14 @@ class ParseError(NamedTuple):
         return Any2VecError(f"{name}, line {before + self.line + 1:,}: {quoted(self.text)}: {self.message}{hint}")
 
 
-class Parsed(NamedTuple):
+class _Parsed(NamedTuple):
     """A block's edges by codes (see parse.py), and its ids that are not numbers."""
 
     edges: Edges
     strings: WordCounts
     lines: int
     highest: int
-    error: ParseError | None
+    error: _ParseError | None
     comments: int = 0
     comment: int = 0  # line of the first of these, from 0
 
@@ -76,7 +64,7 @@ class LineParser(NamedTuple):
     comments: NDArray[np.bool_]
     limit: int  # of ids that are their own codes
 
-    def parse(self, block: LineBlock) -> Parsed:
+    def parse(self, block: LineBlock) -> _Parsed:
         """Parse a block."""
         dialect, size = self.dialect, block.end - block.begin
         weighted = dialect.fields == 3
@@ -93,15 +81,15 @@ class LineParser(NamedTuple):
             return self._parse_quoted(block)
         error = _parse_slow_weights(block, slow[: 4 * slows], weights)
         if error is None and status != parse.DONE:
-            error = ParseError(line, _line_at(block.text, place), _reason(status, dialect))
+            error = _ParseError(line, _line_at(block.text, place), _reason(status, dialect))
         wrong = _check_utf8(block, arena, int(starts[strings])) if strings else None
         if wrong is not None and (error is None or wrong.line < error.line):
             error = wrong
         edges = Edges(sources[:pairs], targets[:pairs], weights[:pairs] if weighted else None)
         words = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
-        return Parsed(edges, words, line, highest, error, *skipped)
+        return _Parsed(edges, words, line, highest, error, *skipped)
 
-    def _parse_quoted(self, block: LineBlock) -> Parsed:
+    def _parse_quoted(self, block: LineBlock) -> _Parsed:
         """Parse a block in which fields are quoted, after rewriting it: far slower."""
         text = block.text[block.begin : block.end].tobytes()
         plain = unquote(text, self.dialect.delimiter, np.flatnonzero(self.comments).astype(np.uint8).tobytes())
@@ -109,7 +97,7 @@ class LineParser(NamedTuple):
             lines = text.split(b"\n")
             before = np.frombuffer(bytearray(b"\n".join([*lines[:plain], b""])), np.uint8)
             parsed = self.parse(LineBlock(before, 0, len(before)))  # an earlier line may be wrong, too
-            return parsed._replace(error=parsed.error or ParseError(plain, lines[plain], UNCLOSED))
+            return parsed._replace(error=parsed.error or _ParseError(plain, lines[plain], UNCLOSED))
         rewritten = np.frombuffer(bytearray(plain.text), np.uint8)  # writable, as what the kernel is compiled for
         parser = self._replace(
             dialect=self.dialect._replace(delimiter=plain.delimiter, quotes=False),
@@ -119,12 +107,12 @@ class LineParser(NamedTuple):
         if parsed.error is not None:
             line, _, message = parsed.error
             message = message.replace(parser.dialect.expected, self.dialect.expected)
-            return parsed._replace(error=ParseError(line, text.split(b"\n")[line], message))
+            return parsed._replace(error=_ParseError(line, text.split(b"\n")[line], message))
         comment = plain.comments[0] if plain.comments else 0
         return parsed._replace(comments=len(plain.comments), comment=comment)
 
 
-def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> ParseError | None:
+def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> _ParseError | None:
     """Parse the weights that the kernel left."""
     for edge, begin, stop, line in slow.reshape(-1, 4).tolist():
         weight, message = weight_of(block.text[begin:stop].tobytes())
@@ -132,7 +120,7 @@ def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDAr
             start = begin
             while start > block.begin and block.text[start - 1] != ord("\n"):
                 start -= 1
-            return ParseError(line, _line_at(block.text, start), message)
+            return _ParseError(line, _line_at(block.text, start), message)
         weights[edge] = weight
     return None
 
@@ -151,7 +139,7 @@ def _line_at(text: NDArray[np.uint8], start: int) -> bytes:
     return text[start : start + 400].tobytes().split(b"\n", 1)[0]
 
 
-def _check_utf8(block: LineBlock, arena: NDArray[np.uint8], end: int) -> ParseError | None:
+def _check_utf8(block: LineBlock, arena: NDArray[np.uint8], end: int) -> _ParseError | None:
     try:
         str(arena[:end].data, "utf-8")
     except UnicodeDecodeError as error:
@@ -159,7 +147,7 @@ def _check_utf8(block: LineBlock, arena: NDArray[np.uint8], end: int) -> ParseEr
         bad = ids[ids.rfind(b"\n", 0, error.start) + 1 : ids.index(b"\n", error.start)]
         for i, line in enumerate(block.text[block.begin : block.end].tobytes().split(b"\n")):
             if bad in line:
-                return ParseError(i, line, "is not UTF-8; save the file as UTF-8")
+                return _ParseError(i, line, "is not UTF-8; save the file as UTF-8")
     return None
 
 
@@ -203,7 +191,7 @@ def parsed_edges(
             yield edges, highest
 
 
-FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
+_FEW_NUMBERS, _UNKNOWN_NUMBERS = 1 << 20, 1 << 24
 
 
 def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = False) -> EdgeTable:
@@ -215,8 +203,8 @@ def read_edge_lists(
     files: Sequence[InputFile], options: ReadOptions, title: str, *, adjacency: bool = False
 ) -> EdgeTable:
     """Read files that are the parts of one list of edges; some of them may be empty."""
-    sizes = [UNKNOWN_NUMBERS * 8 if file.size is None else file.size for file in files]
-    reader = _Reader(options, adjacency, max(FEW_NUMBERS, sum(sizes) // 8))  # keeps the table of numbers small
+    sizes = [_UNKNOWN_NUMBERS * 8 if file.size is None else file.size for file in files]
+    reader = _Reader(options, adjacency, max(_FEW_NUMBERS, sum(sizes) // 8))  # keeps the table of numbers small
     for file in files:
         reader.read(file)
     return reader.table(title)

@@ -13,9 +13,7 @@ from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import read_only, zeros
 
-__all__ = ["GROUP", "Graph", "Kinds", "Names", "count_loops", "entries_by_rows"]
-
-MOST_KINDS = 255
+_MOST_KINDS = 255
 """Kinds in a graph."""
 
 
@@ -40,10 +38,10 @@ class Kinds:
     of: NDArray[Any]
 
     def __post_init__(self) -> None:
-        if len(self.names) > MOST_KINDS:
+        if len(self.names) > _MOST_KINDS:
             first = ", ".join(map(repr, self.names[:3]))
             raise Any2VecError(
-                f"vertices have {len(self.names):,} kinds, {first} and so on; there may be {MOST_KINDS} at most"
+                f"vertices have {len(self.names):,} kinds, {first} and so on; there may be {_MOST_KINDS} at most"
             )
         if len(set(self.names)) < len(self.names) or not all(self.names):
             raise Any2VecError(f"kinds must have names that differ and are not empty, unlike {self.names}")
@@ -60,7 +58,7 @@ class Kinds:
         numbers: dict[str, int] = {}
 
         def number_of(kind: str) -> int:
-            if kind not in numbers and len(numbers) < MOST_KINDS + 1:  # one too many: refused, with its name
+            if kind not in numbers and len(numbers) < _MOST_KINDS + 1:  # one too many: refused, with its name
                 numbers[kind] = len(numbers)
             return numbers.get(kind, 0)
 

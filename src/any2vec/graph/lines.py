@@ -13,20 +13,9 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = [
-    "BOM",
-    "LineBlock",
-    "UnclosedQuoteError",
-    "block_size",
-    "read_blocks",
-    "split_fields",
-    "unquote",
-    "without_quoted",
-]
-
 BOM = b"\xef\xbb\xbf"
-SMALLEST, LARGEST, BLOCKS = 1 << 20, 1 << 26, 64
-LINE_FEED = 10
+_SMALLEST, _LARGEST, _BLOCKS = 1 << 20, 1 << 26, 64
+_LINE_FEED = 10
 
 
 class LineBlock(NamedTuple):
@@ -40,7 +29,7 @@ class LineBlock(NamedTuple):
 
 def block_size(file: InputFile) -> int:
     """Return the bytes of a block: some dozens of blocks, as each costs arrays, but none too large."""
-    return min(max(SMALLEST, (file.size or 0) // BLOCKS), LARGEST)
+    return min(max(_SMALLEST, (file.size or 0) // _BLOCKS), _LARGEST)
 
 
 def read_blocks(
@@ -73,8 +62,8 @@ def read_blocks(
             left = None if left is None else left - got
             last = got < len(free) or left == 0
             filled = len(carry) + got
-            if last and filled and text[filled - 1] != LINE_FEED:
-                text[filled] = LINE_FEED
+            if last and filled and text[filled - 1] != _LINE_FEED:
+                text[filled] = _LINE_FEED
                 filled += 1
             end = _after_last_line(text, filled)
             begin = len(BOM) if at_start and text[:3].tobytes() == BOM else 0
@@ -103,7 +92,7 @@ class UnclosedQuoteError(Exception):
     """A field begins with a quote that does not end on its line."""
 
 
-class Unquoted(NamedTuple):
+class _Unquoted(NamedTuple):
     """Lines without quotes, and with empty ones for comments."""
 
     text: bytes
@@ -142,7 +131,7 @@ def split_fields(line: bytes, delimiter: int) -> list[bytes]:
         at = end.end()
 
 
-def unquote(text: bytes, delimiter: int, comments: bytes) -> Unquoted | int:
+def unquote(text: bytes, delimiter: int, comments: bytes) -> _Unquoted | int:
     """Rewrite lines so that no field is quoted; or return the number of a line with a quote that does not end on it."""
     mark = next((bytes([byte]) for byte in _MARKS if byte not in text), None)
     lines, skipped = text.split(b"\n"), []
@@ -159,4 +148,4 @@ def unquote(text: bytes, delimiter: int, comments: bytes) -> Unquoted | int:
             if mark is None:
                 return number
             lines[number] = mark.join(fields)
-    return Unquoted(b"\n".join(lines), (mark or b"\x1f")[0], skipped)
+    return _Unquoted(b"\n".join(lines), (mark or b"\x1f")[0], skipped)

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["VertexIds", "label_name", "names_of_vertices", "vertex_column", "vertex_name", "whole_numbers"]
-
 _MISSING = ("NoneType", "NaTType", "NAType", "MaskedConstant")
 _NUMBER = numbers.Number | np.number
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)

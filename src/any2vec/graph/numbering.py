@@ -15,20 +15,6 @@ from any2vec.graph.names import names_of_vertices
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "NO_COLON",
-    "NameWriter",
-    "given_names",
-    "kinds_in_turn",
-    "kinds_of_names",
-    "names_by_kind",
-    "number_vertices",
-    "numbered_names",
-    "plain_names",
-    "spelled",
-    "to_global",
-]
-
 NO_COLON = "expected a name without a colon, which ends the kind in the name of a vertex"
 
 

@@ -13,34 +13,20 @@ from numpy.typing import NDArray
 from any2vec.graph.csr import NONE, Floats, Ints, Longs
 from any2vec.llvm.compiled import njit
 
-__all__ = [
-    "ADJACENCY",
-    "DONE",
-    "EMPTY",
-    "LONGEST",
-    "NUL",
-    "QUOTED",
-    "SPACES",
-    "TOO_FEW",
-    "TOO_LONG",
-    "TOO_MANY",
-    "parse",
-]
-
 DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG, QUOTED = range(7)  # why the kernel stopped
 SPACES = 0  # the delimiter: any run of it
 ADJACENCY = 0  # fields of a line: any number
 LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
-LINE_FEED = 10
+_LINE_FEED = 10
 DIGITS = 9  # of a number that certainly fits
-EXACT_DIGITS, EXACT_POWER, LARGEST_POWER = np.uint64(2**53), 22, 60
-POWERS = np.array([float(f"1e{i}") for i in range(LARGEST_POWER + 1)])
-NEAR = 2e-15  # more than what three roundings of a float64 can make
-SMALLEST, LARGEST = 1.2e-38, 3.4e38  # normal float32 numbers
-TEN = np.uint64(10)
+_EXACT_DIGITS, _EXACT_POWER, _LARGEST_POWER = np.uint64(2**53), 22, 60
+_POWERS = np.array([float(f"1e{i}") for i in range(_LARGEST_POWER + 1)])
+_NEAR = 2e-15  # more than what three roundings of a float64 can make
+_SMALLEST, _LARGEST = 1.2e-38, 3.4e38  # normal float32 numbers
+_TEN = np.uint64(10)
 
 
-class Counts(NamedTuple):
+class _Counts(NamedTuple):
     """What the kernel read."""
 
     status: int  # why it stopped
@@ -83,7 +69,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
     slow: Longs,
     arena: NDArray[np.uint8],
     starts: Longs,
-) -> Counts:
+) -> _Counts:
     """Parse the lines ``text[begin:end]``.
 
     `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. With `quotes`, the first
@@ -100,14 +86,14 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
         while _is_blank(byte, delimiter):
             position += 1
             byte = text[position]
-        if byte == LINE_FEED:
+        if byte == _LINE_FEED:
             position += 1
             line += 1
             continue
         if is_comment[byte]:
             comment = line if comments == 0 else comment
             comments += 1
-            while text[position] != LINE_FEED:
+            while text[position] != _LINE_FEED:
                 position += 1
             continue
         first, field, pairs_before, more = np.int64(NONE), 0, pairs, True
@@ -122,11 +108,11 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 byte = text[position]
             digits = position
             if delimiter != SPACES:
-                while (byte == 32 or 9 <= byte <= 13) and byte not in (LINE_FEED, delimiter):
+                while (byte == 32 or 9 <= byte <= 13) and byte not in (_LINE_FEED, delimiter):
                     position += 1
                     byte = text[position]
             stop = digits
-            if byte != LINE_FEED and not _ends(byte, delimiter):  # not just digits
+            if byte != _LINE_FEED and not _ends(byte, delimiter):  # not just digits
                 if quotes and text[start] == 34:
                     status = QUOTED
                     break
@@ -136,7 +122,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                         break
                     position += 1
                     byte = text[position]
-                    if byte == LINE_FEED or _ends(byte, delimiter):
+                    if byte == _LINE_FEED or _ends(byte, delimiter):
                         break
                 if status != DONE:
                     break
@@ -147,14 +133,14 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 status = EMPTY
                 break
             if stop == start and fields == ADJACENCY:  # may only fill up the line
-                while byte in (delimiter, 32) or (9 <= byte <= 13 and byte != LINE_FEED):
+                while byte in (delimiter, 32) or (9 <= byte <= 13 and byte != _LINE_FEED):
                     position += 1
                     byte = text[position]
-                if byte != LINE_FEED or field == 0:
+                if byte != _LINE_FEED or field == 0:
                     status = EMPTY
                 break
             # on to the next field
-            more = byte != LINE_FEED
+            more = byte != _LINE_FEED
             if more:
                 position += 1
                 byte = text[position]
@@ -162,7 +148,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                     position += 1
                     byte = text[position]
                 if delimiter == SPACES:
-                    more = byte != LINE_FEED
+                    more = byte != _LINE_FEED
             field += 1
             if field > fields and fields != ADJACENCY:
                 if exact:
@@ -189,7 +175,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 to = starts[strings]
                 for i in range(length):
                     arena[to + i] = text[start + i]
-                arena[to + length] = LINE_FEED
+                arena[to + length] = _LINE_FEED
                 strings += 1
                 starts[strings] = to + length + 1
                 code = -np.int64(strings)
@@ -211,7 +197,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             break
         position += 1
         line += 1
-    return Counts(status, pairs, strings, slows, line, place, int(highest), comments, comment)
+    return _Counts(status, pairs, strings, slows, line, place, int(highest), comments, comment)
 
 
 @njit(nogil=True, cache=True)
@@ -225,7 +211,7 @@ def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # no
     while position < stop:
         byte = text[position]
         if 48 <= byte <= 57:
-            mantissa = mantissa * TEN + np.uint64(byte - 48)
+            mantissa = mantissa * _TEN + np.uint64(byte - 48)
             digits += 1
             power -= point
         elif byte == 46 and not point:
@@ -235,7 +221,7 @@ def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # no
         position += 1
     if digits == 0 or digits > 19 or mantissa == 0:
         return left
-    if position == stop and not point and mantissa > EXACT_DIGITS:  # an integer that a float64 does not hold
+    if position == stop and not point and mantissa > _EXACT_DIGITS:  # an integer that a float64 does not hold
         return left
     if position < stop:
         if text[position] | 32 != 101 or position + 1 == stop:  # an e or E
@@ -254,13 +240,13 @@ def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # no
             exponent = 10 * exponent + byte - 48
             position += 1
         power += -exponent if minus else exponent
-    if abs(power) > LARGEST_POWER:
+    if abs(power) > _LARGEST_POWER:
         return left
     value = np.float64(mantissa)
-    value = value * POWERS[power] if power >= 0 else value / POWERS[-power]
-    if not SMALLEST < value < LARGEST:
+    value = value * _POWERS[power] if power >= 0 else value / _POWERS[-power]
+    if not _SMALLEST < value < _LARGEST:
         return left
-    exact = mantissa < EXACT_DIGITS and abs(power) <= EXACT_POWER  # then value is the nearest float64
-    if not exact and np.float32(value * (1 - NEAR)) != np.float32(value * (1 + NEAR)):
+    exact = mantissa < _EXACT_DIGITS and abs(power) <= _EXACT_POWER  # then value is the nearest float64
+    if not exact and np.float32(value * (1 - _NEAR)) != np.float32(value * (1 + _NEAR)):
         return left
     return np.float32(value)

@@ -43,28 +43,12 @@ from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
 
-__all__ = [
-    "FILE_FORMATS",
-    "FORMATS",
-    "GraphWarning",
-    "KarateClub",
-    "check_columns",
-    "checked_format",
-    "detect_format",
-    "files_of_graph",
-    "karate_club",
-    "object_reader",
-    "read_graph",
-    "source_options",
-    "title_of",
-]
-
 
 class GraphWarning(UserWarning):
     """Something in a file of a graph was read in a way that may not be meant."""
 
 
-class FileFormat(NamedTuple):
+class _FileFormat(NamedTuple):
     """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts.
 
     `part` makes what reads a host's part of files.
@@ -77,21 +61,21 @@ class FileFormat(NamedTuple):
 
 
 FILE_FORMATS = {
-    "edges": FileFormat(read_edge_list, (), read_edge_lists, TextPart),
-    "adjacency": FileFormat(
+    "edges": _FileFormat(read_edge_list, (), read_edge_lists, TextPart),
+    "adjacency": _FileFormat(
         partial(read_edge_list, adjacency=True),
         (".adjlist", ".adj"),
         partial(read_edge_lists, adjacency=True),
         partial(TextPart, adjacency=True),
     ),
-    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
-    "mat": FileFormat(read_mat, (".mat",)),
-    "npz": FileFormat(read_npz, (".npz",)),
-    "mtx": FileFormat(read_mtx, (".mtx",)),
+    "parquet": _FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
+    "mat": _FileFormat(read_mat, (".mat",)),
+    "npz": _FileFormat(read_npz, (".npz",)),
+    "mtx": _FileFormat(read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 
-OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
+_OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
     (is_lazy, refuse_lazy),  # first, as asking a lazy table for more may compute it
     (is_networkx, from_networkx),
     (is_view, refuse_view),
@@ -336,7 +320,7 @@ def detect_format(file: InputFile) -> str:
 def object_reader(source: Any) -> Callable[[Any, ReadOptions], EdgeTable]:
     """Return what reads an object of Python."""
     if not isinstance(source, type):
-        for matches, read in OBJECTS:
+        for matches, read in _OBJECTS:
             if matches(source):
                 return read
     what = f"the class {source.__name__}" if isinstance(source, type) else f"an object of type {type(source).__name__}"
@@ -347,14 +331,14 @@ def object_reader(source: Any) -> Callable[[Any, ReadOptions], EdgeTable]:
     )
 
 
-class KarateClub(NamedTuple):
+class _KarateClub(NamedTuple):
     """Files of Zachary's karate club: an edge list of 34 vertices and 78 edges, and two class labels."""
 
     edges: Path
     labels: Path
 
 
-def karate_club() -> KarateClub:
+def karate_club() -> _KarateClub:
     """Return the files of Zachary's karate club.
 
     Returns
@@ -363,4 +347,4 @@ def karate_club() -> KarateClub:
         Paths for `read_graph` and for `read_labels`.
     """
     folder = Path(__file__).parent
-    return KarateClub(folder / "karate.edges", folder / "karate.labels")
+    return _KarateClub(folder / "karate.edges", folder / "karate.labels")

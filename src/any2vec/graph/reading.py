@@ -16,20 +16,6 @@ from any2vec.graph.graph import Kinds, Names
 from any2vec.graph.numbering import NO_COLON, kinds_in_turn, names_by_kind
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
-__all__ = [
-    "EXPECTED",
-    "Chosen",
-    "Reading",
-    "apart",
-    "checked_reading",
-    "checked_text",
-    "chosen_columns",
-    "graph_file",
-    "mark_used",
-    "titled",
-    "two_kinds",
-]
-
 EXPECTED = "expected the two ends of an edge, or the ends and a weight"
 _KINDS = ("source_kind", "target_kind")
 _USUAL = (("source", "target"), ("src", "dst"), ("from", "to"))
@@ -51,7 +37,7 @@ class Chosen(NamedTuple):
         return [*self.ends, *weight, *(self.kinds or ())]
 
 
-def checked_columns(value: Any) -> tuple[str, ...] | None:
+def _checked_columns(value: Any) -> tuple[str, ...] | None:
     """Return the columns that a user names, as a list or as one text ("user,item,rating")."""
     if value is None:
         return None
@@ -103,7 +89,7 @@ def _listed(names: Sequence[Any]) -> str:
     return ", ".join(shown(name) for name in names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
 
 
-def checked_bipartite(value: Any) -> bool | tuple[str, str] | None:
+def _checked_bipartite(value: Any) -> bool | tuple[str, str] | None:
     """Return what `bipartite` says: True, False, None, or the names of two kinds, also in one text ("user,item")."""
     if value is None or isinstance(value, bool):
         return value
@@ -194,7 +180,7 @@ def checked_reading(
     kinds = _checked_kinds(source, kinds, kind_prefix)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     kind = checked_text("kind", kind)
-    options = options._replace(bipartite=checked_bipartite(bipartite), columns=checked_columns(columns), kind=kind)
+    options = options._replace(bipartite=_checked_bipartite(bipartite), columns=_checked_columns(columns), kind=kind)
     return Reading(options, format, directed, merge, loops, vertices, kinds, kind_prefix, names)
 
 

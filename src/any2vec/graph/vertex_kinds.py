@@ -14,8 +14,6 @@ from any2vec.graph.parse import SPACES
 from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign
 from any2vec.io.streams import naming, open_stream
 
-__all__ = ["read_fields", "read_kinds"]
-
 
 def read_fields(
     file: InputFile, options: ReadOptions, what: str, expected: str, *, or_detected: bool = False

@@ -18,8 +18,6 @@ from any2vec.graph.sources.matrices import load_mat
 from any2vec.graph.vertex_kinds import read_fields
 from any2vec.io.inputs import InputFile
 
-__all__ = ["LABEL_FORMATS", "VertexLabels", "read_labels"]
-
 _EXPECTED = "expected lines of a vertex and its labels"
 
 LABEL_FORMATS = ("auto", "vertices", "labels", "mat")

@@ -15,8 +15,6 @@ from any2vec.errors import Any2VecError, file_error, missing_extra, shown
 from any2vec.io.memory import available
 from any2vec.options import can_be_path
 
-__all__ = ["chunk_stream", "compression_of", "decompressed", "open_compressed", "reading_errors"]
-
 
 def chunk_stream(chunks: Iterator[bytes], buffered: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
     """Return a stream of what an iterator yields."""

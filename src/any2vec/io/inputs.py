@@ -14,27 +14,6 @@ from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
 from any2vec.io.memory import available, size
 
-__all__ = [
-    "HEAD",
-    "OF_NUL",
-    "PARQUET",
-    "STANDARD_INPUT",
-    "WHITESPACE",
-    "Foreign",
-    "InputFile",
-    "Source",
-    "changed",
-    "check_unchanged",
-    "files_of",
-    "foreign",
-    "names_files",
-    "open_regular",
-    "read_regular",
-    "refuse",
-    "split",
-    "strip",
-]
-
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
 """What a corpus is read from: one or several paths, or sentences in memory."""
 
@@ -197,7 +176,7 @@ OF_NUL = "is this UTF-16 or a binary file? It must be UTF-8 text; tr -d '\\0' < 
 """What is asked and said of NUL bytes in a text."""
 
 
-class Foreign(NamedTuple):
+class _Foreign(NamedTuple):
     """What a file is: its short name, what it is called in errors, and what can be done with it."""
 
     name: str
@@ -247,49 +226,49 @@ _SHORT_MAGIC[b"BZh"] = re.compile(rb"BZh[1-9]1AY&SY")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 
-def foreign(head: bytes) -> Foreign | None:
+def foreign(head: bytes) -> _Foreign | None:
     """Return what a file is that begins with `head` (up to `HEAD` bytes), or None if it may be text.
 
     Formats of text, but for HTML and PDF, are not looked for: they depend on what is expected.
     """
     for magic, name, what, how in _MAGIC:
         if head.startswith(magic) and (magic not in _SHORT_MAGIC or _SHORT_MAGIC[magic].match(head)):
-            return Foreign(name, what, how)
+            return _Foreign(name, what, how)
     return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
 
 
 def refuse(head: bytes, name: object, expected: str, but: str = "", instead: Mapping[str, str] | None = None) -> None:
     """Raise an error that names what a file is, if it is something else than expected, and not `but`.
 
-    It says what can be done with it: by its short name what `instead` says, else what `Foreign` does.
+    It says what can be done with it: by its short name what `instead` says, else what `_Foreign` does.
     """
     if (found := foreign(head)) and found.name != but:
         how = (instead or {}).get(found.name, found.how)
         raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {how}")
 
 
-def _by_structure(head: bytes) -> Foreign | None:
+def _by_structure(head: bytes) -> _Foreign | None:
     if _PICKLE.match(head):
         how = "read it with the library that wrote it, if you trust where it comes from: it may run any code"
-        return Foreign("pickle", "a pickle of Python, as gensim's save writes", how)
+        return _Foreign("pickle", "a pickle of Python, as gensim's save writes", how)
     if len(head) > 9 and struct.unpack("<Q", head[:8])[0] < 1 << 32 and _SAFETENSORS.match(head[8:]):
-        return Foreign("safetensors", "a file of safetensors", "a folder that any2vec saved is given by its own name")
+        return _Foreign("safetensors", "a file of safetensors", "a folder that any2vec saved is given by its own name")
     if head[257:262] == b"ustar":
-        return Foreign("tar", "a tar archive", _ARCHIVE)
+        return _Foreign("tar", "a tar archive", _ARCHIVE)
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
-        return Foreign("html", "a web page (HTML)", "was the download refused? Download the file itself")
+        return _Foreign("html", "a web page (HTML)", "was the download refused? Download the file itself")
     return None
 
 
-def _zipped(head: bytes) -> Foreign:
+def _zipped(head: bytes) -> _Foreign:
     first = head[30 : 30 + int.from_bytes(head[26:28], "little")]
     if first.endswith(b".npy"):
-        return Foreign("npz", "a .npz file of NumPy or SciPy", "give its name the ending .npz")
+        return _Foreign("npz", "a .npz file of NumPy or SciPy", "give its name the ending .npz")
     if first.startswith((b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"word/")):
-        return Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
+        return _Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
     if first.endswith(b"/data.pkl"):
-        return Foreign("torch", "a file of PyTorch", "read it with torch.load(path, weights_only=True)")
-    return Foreign("zip", "a ZIP archive", _ARCHIVE)
+        return _Foreign("torch", "a file of PyTorch", "read it with torch.load(path, weights_only=True)")
+    return _Foreign("zip", "a ZIP archive", _ARCHIVE)
 
 
 def open_regular(path: Path | str, folder: int | None = None) -> IO[bytes]:

@@ -15,25 +15,6 @@ from numpy.typing import NDArray
 from any2vec.cluster.machine import control_groups
 from any2vec.errors import Any2VecError, shown
 
-__all__ = [
-    "CACHED",
-    "available",
-    "blocks",
-    "check_finite",
-    "check_space",
-    "decimals",
-    "disk_errors",
-    "first_not_finite",
-    "is_finite",
-    "largest",
-    "memory_errors",
-    "read_only",
-    "release",
-    "size",
-    "write_all",
-    "zeros",
-]
-
 _HUGE_PAGE = 1 << 21
 _SECOND = "memory.max", "memory.current", "file"
 _FIRST = "memory.limit_in_bytes", "memory.usage_in_bytes", "cache"
@@ -177,11 +158,11 @@ def write_all(file: FileIO, array: NDArray[Any]) -> None:
         left = left[file.write(left) :]
 
 
-BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
+_BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
 CACHED = 1 << 16  # numbers that a core's second-level cache holds: 256 KiB
 
 
-def blocks(matrix: NDArray[np.floating[Any]], size: int = BLOCK) -> list[slice]:
+def blocks(matrix: NDArray[np.floating[Any]], size: int = _BLOCK) -> list[slice]:
     """Cut a matrix into slices of rows, of at most `size` numbers, but one row at least."""
     rows = max(1, size // max(1, matrix.shape[1]))
     return [slice(start, min(start + rows, len(matrix))) for start in range(0, len(matrix), rows)]
@@ -233,7 +214,7 @@ def size(number: float, *, memory: bool = False) -> str:
     return f"{number:,.{int(unit > 0 and (memory or number < 10))}f} {units[unit]}"
 
 
-FORMATS = {digits: f"%.{digits}g" for digits in (6, 7, 8, 9)}
+_FORMATS = {digits: f"%.{digits}g" for digits in (6, 7, 8, 9)}
 
 
 def decimals(matrix: NDArray[np.float32]) -> list[str]:
@@ -242,7 +223,7 @@ def decimals(matrix: NDArray[np.float32]) -> list[str]:
     `str` of a float32 does the same, 2.4 times slower; where rounding is in doubt, this writes a digit more.
     """
     rows = zip(_digits(matrix).tolist(), matrix.tolist(), strict=True)
-    return [" ".join(map(FORMATS.__getitem__, digits)) % tuple(row) for digits, row in rows]
+    return [" ".join(map(_FORMATS.__getitem__, digits)) % tuple(row) for digits, row in rows]
 
 
 def _digits(matrix: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -22,24 +22,13 @@ from any2vec.io.compression import compression_of
 from any2vec.io.replaceable import Kind, check_replaceable, mark
 from any2vec.io.temporary import Temporary, hidden, make_temporary, not_followed, remove_aside, sweep
 
-__all__ = [
-    "Chunk",
-    "append_in_host_order",
-    "check_writable",
-    "put_folder",
-    "refusals",
-    "replacing",
-    "replacing_file",
-    "write_in_host_order",
-]
-
 _TRIES = 100
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 _HERE = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
-def put_folder(new: Path, path: Path) -> None:
+def _put_folder(new: Path, path: Path) -> None:
     """Rename a folder to `path`; where there was one it has the name `new` then, or is removed."""
     for _ in range(_TRIES):
         try:
@@ -263,7 +252,7 @@ def _sees(part: Path, communicator: Communicator) -> bool:
 
 def _put(part: Path, path: Path) -> None:
     if part.is_dir():
-        put_folder(part, path)
+        _put_folder(part, path)
     else:
         part.replace(path)
 
@@ -300,7 +289,7 @@ def _set_mode(path: Path, mode: int, like: os.stat_result) -> None:
 
 Chunk: TypeAlias = bytes | memoryview
 
-COMPRESSION = 6  # gzip's own default
+_COMPRESSION = 6  # gzip's own default
 
 
 def write_in_host_order(
@@ -327,7 +316,7 @@ def append_in_host_order(part: Path, chunks: Iterable[Chunk], communicator: Comm
 
 def _compress(chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """Make one gzip member, without name and time; members in sequence are one file."""
-    compressor = zlib.compressobj(COMPRESSION, wbits=16 + zlib.MAX_WBITS)
+    compressor = zlib.compressobj(_COMPRESSION, wbits=16 + zlib.MAX_WBITS)
     for chunk in chunks:
         yield compressor.compress(chunk)
     yield compressor.flush()

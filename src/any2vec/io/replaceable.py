@@ -12,8 +12,6 @@ from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import open_regular
 
-__all__ = ["Kind", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
-
 _MARK = "user.any2vec"
 _LARGEST_JSON = 1 << 28
 _LOOKS = 100

@@ -21,9 +21,7 @@ from any2vec.io.inputs import open_regular
 from any2vec.io.memory import blocks
 from any2vec.io.outputs import append_in_host_order
 
-__all__ = ["header_of", "map_open", "map_tensors", "write_tensors"]
-
-LONGEST_HEADER = 100_000_000  # the library's own limit
+_LONGEST_HEADER = 100_000_000  # the library's own limit
 _METADATA = "__metadata__"
 
 
@@ -70,7 +68,7 @@ def map_open(path: Path, file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     """
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, LONGEST_HEADER):
+    if size < 8 or length > min(size - 8, _LONGEST_HEADER):
         raise Any2VecError(f"{path}: damaged: a header of {length:,} bytes in a file of {size:,}")
     try:
         header = json.loads(

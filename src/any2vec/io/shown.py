@@ -10,8 +10,6 @@ from rich.segment import Segment
 
 from any2vec.errors import escaped
 
-__all__ = ["PAGE_ENDINGS", "Console", "is_page", "table"]
-
 
 class Console(RichConsole):
     """Rich's console, on which control characters of what is printed are shown as escapes."""

@@ -15,19 +15,6 @@ from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.compression import chunk_stream, decompressed, reading_errors
 from any2vec.io.inputs import InputFile
 
-__all__ = [
-    "READ",
-    "arrow_lines",
-    "fill",
-    "list_type",
-    "naming",
-    "open_column",
-    "open_parquet",
-    "open_stream",
-    "parquet_columns",
-    "release_parquet",
-]
-
 _ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
 _TAKEN = 1 << 12, 1 << 20  # rows and bytes made text at a time
 _BYTES = 1 << 24  # of rows decoded, or made text, at a time

@@ -22,22 +22,7 @@ from any2vec.errors import Any2VecError, file_error
 from any2vec.io.inputs import open_regular
 from any2vec.private import lock
 
-__all__ = [
-    "FolderReader",
-    "Temporary",
-    "hidden",
-    "make_temporary",
-    "not_followed",
-    "read_folder",
-    "remove",
-    "remove_aside",
-    "set_aside",
-    "sweep",
-    "sweep_folders",
-    "temporary_folder",
-]
-
-STALE = 7 * 24 * 3600  # seconds after which something is a dead process's, where there are no locks
+_STALE = 7 * 24 * 3600  # seconds after which something is a dead process's, where there are no locks
 _PLAIN_NAME = 40  # characters; a name may have 255 bytes
 _TRIES = 100
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -106,7 +91,7 @@ def _folder_in(parent: Path) -> Temporary:
 
 def sweep(path: Path) -> None:
     """Remove what dead processes left beside `path`; a folder that one had set aside is put back if `path` is gone."""
-    for left in set_aside(path):
+    for left in _set_aside(path):
         with suppress(OSError):
             if not os.path.lexists(path):
                 left.rename(path)
@@ -123,7 +108,7 @@ def sweep_folders(parent: Path) -> None:
     _remove_dead(parent / _FOLDERS, _user())
 
 
-def set_aside(path: Path) -> list[Path]:
+def _set_aside(path: Path) -> list[Path]:
     """List folders that processes renamed to make way for another `path`."""
     real = Path(os.path.realpath(path))
     return [left for left in _named(real, "old") if left.is_dir() and not left.is_symlink()]
@@ -210,7 +195,7 @@ def _remove_if_dead(part: Path, owners: set[int]) -> None:
         return
     try:
         locked = _lock(descriptor)
-        stale = time.time() - max(about.st_mtime for about in found) > STALE
+        stale = time.time() - max(about.st_mtime for about in found) > _STALE
         if not os.fstat(descriptor).st_size and (locked or (locked is None and stale)):
             remove(part)
             remove(lock)
@@ -296,7 +281,7 @@ def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
                 if not folder.was_replaced():
                     raise
     if not path.exists():
-        left = set_aside(path)[0]
+        left = _set_aside(path)[0]
         raise Any2VecError(f"{path}: is gone; a run that was killed left {left} in its place: rename that")
     raise Any2VecError(f"{path}: is replaced faster than it can be read; read it when no program saves to it")
 
@@ -307,6 +292,6 @@ def _wait_for(path: Path) -> None:
         if path.exists():
             return
         time.sleep(_PAUSE)
-        if set_aside(path):
+        if _set_aside(path):
             return
     raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist", str(path)))

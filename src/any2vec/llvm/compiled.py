@@ -29,8 +29,6 @@ from numba.misc.appdirs import AppDirs
 from any2vec.errors import Any2VecWarning
 from any2vec.private import distrust_way_to, make_private
 
-__all__ = ["NOWHERE", "KernelFolder", "fingerprint", "kernel_folder", "njit"]
-
 
 def fingerprint(function: Any) -> int:
     """Hash, to 63 bits, the code of a function and of all that it reaches through globals and closures."""
@@ -89,14 +87,14 @@ def _names(code: CodeType) -> list[str]:
     return [*code.co_names, *inner]
 
 
-class KernelFolder(NamedTuple):
+class _KernelFolder(NamedTuple):
     """A folder for compiled kernels, None if there is none, and what a user should know of it."""
 
     path: Path | None
     remark: str = ""
 
 
-NOWHERE = KernelFolder(
+NOWHERE = _KernelFolder(
     None,
     "kernels are compiled anew in each run: no folder for them can be written that is this user's alone; "
     "set NUMBA_CACHE_DIR to one",
@@ -104,7 +102,7 @@ NOWHERE = KernelFolder(
 
 
 @cache
-def kernel_folder(sources: Path) -> KernelFolder:
+def kernel_folder(sources: Path) -> _KernelFolder:
     """Choose where kernels of a folder of sources are kept: the first place that can be written, and that only we may.
 
     The folder must be this user's, in folders that nobody else may replace: the user's choice, NUMBA_CACHE_DIR, one of
@@ -115,11 +113,11 @@ def kernel_folder(sources: Path) -> KernelFolder:
     if config.CACHE_DIR and _writable(given := Path(config.CACHE_DIR, name)):
         why = _distrust(given)
         if not why:
-            return KernelFolder(given)
+            return _KernelFolder(given)
         remark = (
             f"NUMBA_CACHE_DIR, {config.CACHE_DIR}, is not used: others could put code there that would be run ({why})"
         )
-    return next((KernelFolder(folder, remark) for folder in _places(sources, name) if _ours(folder)), NOWHERE)
+    return next((_KernelFolder(folder, remark) for folder in _places(sources, name) if _ours(folder)), NOWHERE)
 
 
 def _places(sources: Path, name: str) -> Iterator[Path]:
@@ -180,7 +178,7 @@ class _KernelCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         source = Path(function.__code__.co_filename)
-        self._folder = kernel_folder(source.parent) if source.is_file() else KernelFolder(None)
+        self._folder = kernel_folder(source.parent) if source.is_file() else _KernelFolder(None)
         self._name, self._py_func, self._cache_path = repr(function), function, str(self._folder.path or "")
         self._reached: int | None = None
         self._enabled = self._folder.path is not None

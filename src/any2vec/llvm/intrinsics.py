@@ -8,29 +8,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = [
-    "FLOAT",
-    "I32",
-    "I64",
-    "LINE",
-    "call",
-    "constant",
-    "data",
-    "exchange",
-    "fma",
-    "load",
-    "load_atomic",
-    "load_u64",
-    "prefetch",
-    "prefetch_row",
-    "splat",
-    "store",
-    "sums",
-    "trailing_zeros",
-    "unowned",
-    "vector",
-]
-
 FLOAT = ir.FloatType()
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)

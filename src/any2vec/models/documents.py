@@ -29,8 +29,6 @@ from any2vec.vectors.derived import check_texts
 from any2vec.vectors.files.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Doc2Vec"]
-
 _TEXTS = 1 << 14  # inferred at a time
 _EACH = 64  # of a thread
 

@@ -32,8 +32,6 @@ from any2vec.training.start import Start
 from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["CheckWords", "Estimator"]
-
 CheckWords = Callable[[Sequence[str]], None]
 
 

@@ -26,13 +26,11 @@ from any2vec.training.start import Rows, Start
 from any2vec.vectors.parts import Parts, means_of
 from any2vec.vectors.vectors import Vectors, load
 
-__all__ = ["GIVEN", "Frozen", "Given", "VectorsOrPath", "check_given", "document_vectors", "shown_given", "vectors_of"]
-
 GIVEN: Literal["given"] = "given"
 """What `frozen` may be: all words that have given vectors."""
 
-VectorsOrPath = Vectors | str | Path
-Frozen = Collection[str] | bool | str | Path
+_VectorsOrPath = Vectors | str | Path
+_Frozen = Collection[str] | bool | str | Path
 
 
 def check_given(start: object, pretrained: object, frozen: object) -> None:
@@ -70,9 +68,9 @@ class Given:
     def take(
         cls,
         earlier: Vectors | None,
-        start: VectorsOrPath | None,
-        pretrained: VectorsOrPath | None,
-        frozen: Frozen | None,
+        start: _VectorsOrPath | None,
+        pretrained: _VectorsOrPath | None,
+        frozen: _Frozen | None,
         *,
         dim: int,
         how: dict[str, Any],
@@ -165,7 +163,7 @@ class Given:
         return frozen
 
 
-def _loaded(option: str, value: VectorsOrPath | None) -> tuple[str, Vectors] | None:
+def _loaded(option: str, value: _VectorsOrPath | None) -> tuple[str, Vectors] | None:
     if value is None:
         return None
     if not isinstance(value, Vectors):
@@ -251,7 +249,7 @@ def _check_dim(name: str, vectors: Vectors, dim: int) -> None:
         raise Any2VecError(f"{name}: vectors of {vectors.dim} dimensions, but `dim` is {dim}; give `dim={vectors.dim}`")
 
 
-def _words(frozen: Frozen | None) -> "tuple[str, ...] | Literal['given'] | None":
+def _words(frozen: _Frozen | None) -> "tuple[str, ...] | Literal['given'] | None":
     """Return the words to freeze, each once; `GIVEN` for all that are given, None for none."""
     if frozen is None or frozen is False:
         return None

@@ -26,8 +26,6 @@ from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.shares.walker import ShareWalker
 from any2vec.walks.walker import STARTS, Walker, check_walks
 
-__all__ = ["DeepWalk", "Node2Vec"]
-
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)

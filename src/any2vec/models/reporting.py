@@ -24,13 +24,11 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
 from any2vec.training.checkpoints.resume import corpus_facts, read_state
 from any2vec.training.choice import partition_of
+from any2vec.training.listeners import AfterEpoch
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.state import TrainingState
-from any2vec.training.trainer import AfterEpoch
 from any2vec.vectors.vectors import Vectors
-
-__all__ = ["CHECKPOINTS", "Callback", "Checkpointed", "Reporting", "calling"]
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.

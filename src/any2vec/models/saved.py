@@ -24,8 +24,6 @@ from any2vec.vectors.files.native import MODEL, load_documents, load_with_model,
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
 
-__all__ = ["Savable"]
-
 _VERSION = 1
 _NEVER = ("callbacks", "features", "log", "on_round", "verbose")
 """Parameters of the program at hand, and features, which the vectors keep."""

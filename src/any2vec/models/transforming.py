@@ -14,7 +14,6 @@ from any2vec.vectors.vectors import Vectors
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-__all__ = ["Features", "Transforming"]
 
 Features = NDArray[np.float32] | Any
 """An array, or the data frame that `set_output` asks for."""

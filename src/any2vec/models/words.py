@@ -14,8 +14,6 @@ from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option
 from any2vec.vectors.derived import check_texts
 
-__all__ = ["Word2Vec"]
-
 _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabulary; of a text like its own, some percent
 
 

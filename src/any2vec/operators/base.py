@@ -21,17 +21,6 @@ from any2vec.operators.tiles import MOST_ROWS, PADDING, dots, logistic, update
 from any2vec.samples.negatives import POWER
 from any2vec.samples.windows import kept_counts
 
-__all__ = [
-    "FUNCTIONS",
-    "Operator",
-    "OperatorOptions",
-    "Rate",
-    "RowTable",
-    "ThreadStats",
-    "add_curvature",
-    "learning_rate",
-]
-
 FUNCTIONS = ("edges", "steps", "score", "update", "apply")
 """Attributes of an operator that are Numba functions."""
 

@@ -19,8 +19,6 @@ from any2vec.operators.skipgram import SkipGram, list_context, list_one
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["BY_KIND", "KindTables"]
-
 
 class KindTables(NamedTuple):
     """What `edges` draws from where negatives have the target's kind."""

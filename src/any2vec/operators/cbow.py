@@ -24,19 +24,17 @@ from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import NOTHING, PADDING, dots, put_repeats
 from any2vec.options import option
 
-__all__ = ["CBOW", "ContextOptions", "join", "join_changed", "learn", "learning", "spread"]
-
 _COLUMNS = {16: 8, 8: 4, 4: 4}  # registers of columns taken at once, by width: sums of them all stay in registers
 
-Spans = list[ir.Value]
+_Spans = list[ir.Value]
 
 
-def _columns(b: ir.IRBuilder, dim: int, width: int, emit: Callable[[Spans], None]) -> None:
+def _columns(b: ir.IRBuilder, dim: int, width: int, emit: Callable[[_Spans], None]) -> None:
     """Emit code for all columns, some registers at a time; `emit` is given where these begin."""
     parts = min(_COLUMNS[width], dim // width)
     whole = dim - dim % (parts * width)
 
-    def spans(at: ir.Value, count: int) -> Spans:
+    def spans(at: ir.Value, count: int) -> _Spans:
         return [b.add(at, constant(part * width)) for part in range(count)]
 
     with cgutils.for_range_slice(b, constant(0), constant(whole), constant(parts * width), intp=I64) as (at, _):
@@ -52,7 +50,7 @@ def _rows(b: ir.IRBuilder, matrix: ir.Value, offsets: ir.Value, n: ir.Value) -> 
         yield index, b.gep(matrix, [b.load(b.gep(offsets, [index]))])
 
 
-def _sums(b: ir.IRBuilder, spans: Spans, width: int) -> list[ir.Value]:
+def _sums(b: ir.IRBuilder, spans: _Spans, width: int) -> list[ir.Value]:
     """Make registers of zeros."""
     zero = ir.Constant(vector(width), [0.0] * width)
     slots = [cgutils.alloca_once_value(b, zero) for _ in spans]
@@ -80,7 +78,7 @@ def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, widt
         e_, x_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
         factor = splat(b, args[3], width_)
 
-        def emit(spans: Spans) -> None:
+        def emit(spans: _Spans) -> None:
             sums = _sums(b, spans, width_)
             with _rows(b, e_, x_, args[2]) as (_, row):
                 for slot, span in zip(sums, spans, strict=True):
@@ -111,7 +109,7 @@ def join_changed(
         e_, changes_, x_, weights_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 6))
         factor = splat(b, args[5], width_)
 
-        def emit(spans: Spans) -> None:
+        def emit(spans: _Spans) -> None:
             sums = _sums(b, spans, width_)
             with _rows(b, e_, x_, args[4]) as (i, row):
                 weight = splat(b, b.load(b.gep(weights_, [i])), width_)
@@ -142,7 +140,7 @@ def learn(typing: Any, h: Any, t: Any, y: Any, g: Any, m: Any, change: Any, dim:
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         h_, t_, y_, g_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 5))
 
-        def emit(spans: Spans) -> None:
+        def emit(spans: _Spans) -> None:
             sums = _sums(b, spans, width_)
             source = [load(b, b.gep(h_, [span]), width_) for span in spans]
             with _rows(b, t_, y_, args[4]) as (j, row):
@@ -176,7 +174,7 @@ def spread(typing: Any, e: Any, x: Any, n: Any, scale: Any, change: Any, dim: An
         e_, x_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
         factor = splat(b, args[3], width_)
 
-        def emit(spans: Spans) -> None:
+        def emit(spans: _Spans) -> None:
             parts = [b.fmul(factor, load(b, b.gep(change_, [span]), width_)) for span in spans]
             with _rows(b, e_, x_, args[2]) as (_, row):
                 for part, span in zip(parts, spans, strict=True):

@@ -37,20 +37,6 @@ from any2vec.operators.tiles import (
 )
 from any2vec.samples.windows import Windows, list_windows, new_windows, window_of
 
-__all__ = [
-    "Chunk",
-    "ColumnKernels",
-    "Cursor",
-    "MiniBatch",
-    "add_parts",
-    "column_kernels",
-    "most_scores",
-    "new_batch",
-    "new_chunk",
-    "new_cursor",
-    "spacing",
-]
-
 
 class Chunk(NamedTuple):
     """The samples of consecutive centres, as groups of an operator; one has ``sources[x:]`` and ``targets[y:]``."""

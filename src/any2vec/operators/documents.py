@@ -26,43 +26,43 @@ from any2vec.operators.tiles import NOTHING, PADDING, add_rows, aligned, dots, l
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.windows import EpochDraws, keep_thresholds, list_windows, new_windows, window_of
 
-__all__ = ["DOCUMENT_MODELS", "Inference", "document_operator"]
-
 DOCUMENT_MODELS = ("dbow", "dm")
 
 
 @njit(inline="always")
-def list_document(window: Any, sources: Any, n: int) -> int:
+def _list_document(window: Any, sources: Any, n: int) -> int:
     """List the document of a window behind n others; return how many there are then."""
     sources[n] = ~window.sentence
     return n + 1
 
 
 @njit(inline="always")
-def edges_of_document(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def _edges_of_document(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the document, and one set of targets."""
-    return list_document(window, sources, 0), draw_targets(window, 0, table, sizes, targets)
+    return _list_document(window, sources, 0), draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
-def edges_of_both(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def _edges_of_both(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words and the document, and one set of targets."""
-    n = list_document(window, sources, list_context(window, sources))
+    n = _list_document(window, sources, list_context(window, sources))
     return n, draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
-def paths_of_document(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def _paths_of_document(
+    window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any
+) -> Any:
     """List the document, and the path of the centre."""
     length = list_path(window.words[window.centre], tables, targets, labels)
-    return list_document(window, sources, 0), sizes[1] - length
+    return _list_document(window, sources, 0), sizes[1] - length
 
 
 @njit(inline="always")
-def paths_of_both(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def _paths_of_both(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words and the document, and the path of the centre."""
     length = list_path(window.words[window.centre], tables, targets, labels)
-    return list_document(window, sources, list_context(window, sources)), sizes[1] - length
+    return _list_document(window, sources, list_context(window, sources)), sizes[1] - length
 
 
 class _WithDocuments(SkipGram):
@@ -104,41 +104,41 @@ class _Both(_WithDocuments):
 class DBOW(_Alone):
     """PV-DBOW with negative sampling: the document predicts each of its words."""
 
-    edges = staticmethod(edges_of_document)
+    edges = staticmethod(_edges_of_document)
 
 
 class DBOWWords(_Both):
     """PV-DBOW with negative sampling, and skip-gram: the document and the context predict each word."""
 
-    edges = staticmethod(edges_of_both)
+    edges = staticmethod(_edges_of_both)
 
 
 class DM(_WithDocuments, CBOW):
     """PV-DM with negative sampling: the document and the context, as one, predict each word."""
 
     reads: tuple[str, ...] = CBOW.reads
-    edges = staticmethod(edges_of_both)
+    edges = staticmethod(_edges_of_both)
 
 
 class HierarchicalDBOW(_Alone, HierarchicalSkipGram):
     """PV-DBOW with hierarchical softmax."""
 
     reads: tuple[str, ...] = ()
-    edges = staticmethod(paths_of_document)
+    edges = staticmethod(_paths_of_document)
 
 
 class HierarchicalDBOWWords(_Both, HierarchicalSkipGram):
     """PV-DBOW with hierarchical softmax, and skip-gram."""
 
     reads: tuple[str, ...] = ()
-    edges = staticmethod(paths_of_both)
+    edges = staticmethod(_paths_of_both)
 
 
 class HierarchicalDM(_WithDocuments, HierarchicalCBOW):
     """PV-DM with hierarchical softmax."""
 
     reads: tuple[str, ...] = HierarchicalCBOW.reads
-    edges = staticmethod(paths_of_both)
+    edges = staticmethod(_paths_of_both)
 
 
 _OPERATORS: dict[tuple[str, bool, str], type[Operator]] = {

@@ -22,8 +22,6 @@ from any2vec.operators.tiles import label_one_loss, logistic_curvature, logistic
 from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
 
-__all__ = ["HierarchicalCBOW", "HierarchicalSkipGram", "list_path"]
-
 _SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6
 
 

@@ -15,29 +15,14 @@ from numpy.typing import NDArray
 from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT
 
-__all__ = [
-    "AT",
-    "DIRECTIONS",
-    "GROWING_UNTIL",
-    "MEASURED",
-    "NEXT_MEASUREMENT",
-    "NEXT_MERGE",
-    "ROWS_MERGED",
-    "HotRows",
-    "hot_rows",
-    "how_many_hot",
-    "memory_of_copies",
-    "no_hot_rows",
-]
-
-WINDOWS = 256
+_WINDOWS = 256
 """Windows whose updates of a row no thread has merged, about (measured: benchmarks/log/threads.md)."""
 
 _LARGEST_BLOCK = 256  # rows that one thread merges while others have to merge other ones
 _RARELY = 1e-9  # updates for a position: as good as none
 _LEAST = 8  # windows that update a row between two merges of a thread's copy, with ever so many threads
 
-WORTH = 64
+_WORTH = 64
 """Updates by a thread, before all copies are merged, that make a row worth a copy."""
 
 BYTES = 64 << 20
@@ -94,7 +79,7 @@ class HotRows(NamedTuple):
 def how_many_hot(updates: NDArray[np.float64], positions: int, dim: int) -> int:
     """Return how many rows threads copy; parameters as of `hot_rows`."""
     most = min(updates.shape[1], _most(dim))
-    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= WORTH)
+    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= _WORTH)
     return int(wanted[-1]) + 1 if len(wanted) else 0
 
 
@@ -131,7 +116,7 @@ def hot_rows(
     blocks = bounds.index(rows)
     sums = np.add.reduceat(updates, bounds[:-1], axis=1) if len(bounds) > 1 else np.zeros((2, 0))
     rates = sums / np.diff(bounds)
-    between = max(WINDOWS // threads, _LEAST) * per_window[:, None]
+    between = max(_WINDOWS // threads, _LEAST) * per_window[:, None]
     every = (between / np.maximum(rates[:, :blocks], _RARELY)).astype(np.int64) + 1
     locks = np.zeros((2, blocks, ROW_ALIGNMENT), np.int32)
     return [

@@ -38,8 +38,6 @@ from any2vec.samples.windows import (
     window_of,
 )
 
-__all__ = ["Inspector", "bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel", "versioned"]
-
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
 _AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other

@@ -14,8 +14,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import DOCUMENTS, INITIAL, draw, epoch_key
 
-__all__ = ["Matrices", "new_documents", "new_matrices", "padded_width", "zeros"]
-
 
 @dataclass(frozen=True, eq=False)
 class Matrices:

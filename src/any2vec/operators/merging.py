@@ -42,8 +42,6 @@ from any2vec.operators.hot_rows import (
 )
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
-__all__ = ["LEAST", "merge", "merge_due", "open_copies", "share_gone"]
-
 LEAST = 0.1
 """alpha c n, of all hosts or threads together, below which their steps are summed: they overshoot by little."""
 

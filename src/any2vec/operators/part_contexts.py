@@ -22,13 +22,11 @@ from any2vec.operators.skipgram import draw_targets
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.windows import kept_counts
 
-__all__ = ["HierarchicalPartCBOW", "PartCBOW"]
-
 _NUMBERS = 6  # of a window that `apply` needs
 
 
 @njit(inline="always")
-def list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
+def _list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
     """List the rows of words that come into reach, then of those that leave it; return their number.
 
     The first half of `sources` ends with the rows that each word that comes has, and the window, for `apply`.
@@ -57,7 +55,7 @@ def list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
 @njit(inline="always")
 def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the rows of words that come and leave, and one set of targets."""
-    n = list_changing(window, sizes[0], tables, sources)
+    n = _list_changing(window, sizes[0], tables, sources)
     return n, draw_targets(window, 0, tables.targets, sizes, targets)
 
 
@@ -67,7 +65,7 @@ def hierarchical_edges(
 ) -> Any:
     """List the rows of words that come and leave, and the path of the centre."""
     length = list_path(window.words[window.centre], tables.targets, targets, labels)
-    return list_changing(window, sizes[0], tables, sources), sizes[1] - length
+    return _list_changing(window, sizes[0], tables, sources), sizes[1] - length
 
 
 def _slots(window: int) -> int:

@@ -30,8 +30,6 @@ from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST
 from any2vec.samples.negatives import negative
 
-__all__ = ["READS", "HierarchicalPartSkipGram", "PartOptions", "PartSkipGram", "PartTables", "WithParts", "list_rows"]
-
 READS = ("subwords", "buckets", "features")
 """Options of words with parts."""
 
@@ -85,7 +83,7 @@ def list_rows(word: int, tables: Any, sources: Any, n: int) -> int:
 
 
 @njit(inline="always")
-def skipgram_edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def _skipgram_edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the rows of the centre; each context word, with negatives that are others."""
     reach, negatives, per_pair = sizes[0], sizes[2], sizes[3]
     k = 0
@@ -223,7 +221,7 @@ class PartSkipGram(_FromCentre):
     alpha = 0.05
     negatives_per = "pair"
     reads: tuple[str, ...] = (*SkipGram.reads, *READS)
-    edges = staticmethod(skipgram_edges)
+    edges = staticmethod(_skipgram_edges)
 
     @property
     def targets(self) -> int:

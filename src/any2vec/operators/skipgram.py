@@ -19,8 +19,6 @@ from any2vec.options import option
 from any2vec.samples.draws import below, draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["NegativeSampling", "SkipGram", "draw_targets", "list_context"]
-
 
 @dataclass(kw_only=True, unsafe_hash=True)
 class NegativeSampling:

@@ -24,27 +24,6 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.intrinsics import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums, vector
 
-__all__ = [
-    "LIMIT",
-    "MOST_ROWS",
-    "NOTHING",
-    "PADDING",
-    "ROW_ALIGNMENT",
-    "TILE_ROWS",
-    "add_rows",
-    "aligned",
-    "copy",
-    "dots",
-    "label_one_loss",
-    "logistic",
-    "logistic_curvature",
-    "logistic_steps",
-    "put_repeats",
-    "register_width",
-    "tile_rows",
-    "update",
-]
-
 TILE_ROWS = 5
 """Source rows that any processor takes at once: five rows, their five changes and three more fit in 16 registers."""
 

@@ -22,8 +22,6 @@ from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
 from any2vec.training.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 
-__all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
-
 ONE_HOST = "one host"
 """In place of a scheme, where nothing is sent."""
 

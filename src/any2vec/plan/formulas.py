@@ -25,30 +25,12 @@ from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import wire_of
 
-__all__ = [
-    "Rows",
-    "Samples",
-    "Traffic",
-    "balances",
-    "by_tree",
-    "memory",
-    "moments",
-    "number_of_rows",
-    "reach",
-    "rows",
-    "samples",
-    "seconds_sent",
-    "seconds_waited",
-    "traffic",
-    "traffic_of_columns",
-]
-
 _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
 _TINY = 1e-300
 
 
-class Samples(NamedTuple):
+class _Samples(NamedTuple):
     """Per position of W, in the mean: windows, their context words, negatives drawn, scores; and what is kept."""
 
     windows: float
@@ -58,7 +40,7 @@ class Samples(NamedTuple):
     kept: float
 
 
-def samples(text: Text, operator: Operator) -> Samples:
+def samples(text: Text, operator: Operator) -> _Samples:
     """Count what a position of W gives.
 
     Subsampling keeps the share s of the positions. A kept one is the centre of a window unless it is alone in its
@@ -79,7 +61,7 @@ def samples(text: Text, operator: Operator) -> Samples:
     targets = 1 + options.negatives * (1 - float(centres @ (negatives / many)))
     if by_tree(operator):
         targets = float(centres @ huffman_paths(text.counts.astype(np.int64)).lengths)
-    return Samples(windows, contexts, draws, windows * targets * (1.0 if operator.joined else contexts), share)
+    return _Samples(windows, contexts, draws, windows * targets * (1.0 if operator.joined else contexts), share)
 
 
 def by_tree(operator: Operator | type[Operator]) -> bool:

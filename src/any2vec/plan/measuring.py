@@ -40,8 +40,6 @@ from any2vec.training.trainer import train
 from any2vec.walks.shares.walker import ShareWalker
 from any2vec.walks.walker import Walker
 
-__all__ = ["Speeds", "measure", "measure_walks"]
-
 _MOST_WALKS = 1 << 24  # positions of the walks that are measured
 _FEW = 64  # walks that compile the kernels
 _BLOCK = 4096  # walks that a thread takes at a time, on the whole graph

@@ -20,7 +20,6 @@ from any2vec.training.options import Options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ENDINGS", "SHORT", "Plan", "check_figure", "draw", "make_plan", "save_figure"]
 
 SHORT = 60.0
 """Seconds of a run that is not worth several hosts."""
@@ -140,7 +139,7 @@ def _refusal(estimator: Estimator, estimates: list[Estimate]) -> str:
     )
 
 
-ENDINGS = (".png", ".svg")
+_ENDINGS = (".png", ".svg")
 """Of names of figures."""
 
 _MARK = "any2vec plan"
@@ -149,8 +148,8 @@ _FIGURE = Kind("the figure of a plan", lambda path: is_rendered(path, _MARK))
 
 def check_figure(path: Path, *, force: bool = False) -> None:
     """Raise now if a figure could not be written later."""
-    if path.suffix.lower() not in ENDINGS:
-        raise Any2VecError(f"{path}: is no name of a figure; it must end with {' or '.join(ENDINGS)}")
+    if path.suffix.lower() not in _ENDINGS:
+        raise Any2VecError(f"{path}: is no name of a figure; it must end with {' or '.join(_ENDINGS)}")
     check_writable(path, _FIGURE, force=force)
     if not is_installed("matplotlib"):
         raise missing_extra("matplotlib", "plot")
@@ -159,12 +158,12 @@ def check_figure(path: Path, *, force: bool = False) -> None:
 def save_figure(plan: Plan, path: Path, *, force: bool = False) -> None:
     """Write the figure of a plan; an earlier one is replaced, by `force` also a file that holds something else."""
     check_figure(path, force=force)
-    content = rendered(draw(plan), path.suffix.lower()[1:], _MARK)
+    content = rendered(_draw(plan), path.suffix.lower()[1:], _MARK)
     with replacing_file(path) as file:
         file.write(content)
 
 
-def draw(plan: Plan) -> "Figure":
+def _draw(plan: Plan) -> "Figure":
     """Draw the time of each scheme by the number of hosts, and the phases of the fastest that fits."""
     formatter = library("matplotlib.ticker", "plot").LogFormatter
     unit, name = unit_of(plan.best.total)

@@ -7,29 +7,13 @@ from typing import Any, NamedTuple
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = [
-    "MOST_HOSTS",
-    "PROGRAM",
-    "Cluster",
-    "Price",
-    "duration",
-    "memory",
-    "number",
-    "numbers_of_hosts",
-    "price",
-    "rate",
-    "seconds_of",
-    "time_text",
-    "unit_of",
-]
-
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?)"
 _PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 MOST_HOSTS = 4096
 
 
-class Price(NamedTuple):
+class _Price(NamedTuple):
     """What a host costs in an hour, and the currency, if one was given."""
 
     an_hour: float
@@ -60,13 +44,13 @@ def memory(text: str, name: str = "memory") -> float:
     return value * 1024.0 ** _PREFIXES[prefix.lower()]
 
 
-def price(text: str, name: str = "price") -> Price:
+def price(text: str, name: str = "price") -> _Price:
     """Return the price of 2.5/h, 2.5EUR/h or $2.5/h."""
     pattern = rf"([$€£]|[A-Z]{{3}})? ?{_NUMBER} ?([$€£]|[A-Z]{{3}})?/h"
     found = re.fullmatch(pattern, text.strip())
     if found is None or (found[1] and found[3]) or not math.isfinite(float(found[2])):
         raise Any2VecError(f"`{name}` is {shown(text)}; it must be a price of a host in an hour, such as 2.5/h")
-    return Price(float(found[2]), found[1] or found[3] or "")
+    return _Price(float(found[2]), found[1] or found[3] or "")
 
 
 def number(text: str, name: str, low: float = 1) -> float:

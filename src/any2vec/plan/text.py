@@ -17,8 +17,6 @@ from any2vec.plan.walking import WalkedGraph
 from any2vec.samples.windows import SampleTables, is_kept, keep_probability
 from any2vec.training.options import Options
 
-__all__ = ["Text", "zipf_counts"]
-
 _SINGLE, _FINENESS = 4096, 256  # ranks that are taken one by one; groups in each factor of e after them
 _LENGTH = 20.0  # words of a sentence, where there are none to look at
 _SENTENCES = 100_000  # looked at

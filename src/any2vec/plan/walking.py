@@ -16,8 +16,6 @@ from any2vec.walks.corpus import MOST_KEPT
 from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.walker import STARTS
 
-__all__ = ["WALKS", "Sizes", "WalkSpeeds", "WalkedGraph", "Walking"]
-
 WALKS = 1 << 16
 """Walks under way on a host at a time, on a graph in parts."""
 

@@ -16,23 +16,6 @@ from any2vec.options import plain_number
 if TYPE_CHECKING:
     from any2vec.graph.vertex_labels import VertexLabels
 
-__all__ = [
-    "FEWEST",
-    "METHODS",
-    "MOST",
-    "NONE",
-    "Groups",
-    "Labels",
-    "Near",
-    "by_classes",
-    "by_labels",
-    "check_method",
-    "check_rows",
-    "colours",
-    "labels_of",
-    "project",
-    "wanted_neighbours",
-]
 
 METHODS: dict[str, tuple[str, ...]] = {
     "umap": ("n_neighbors", "min_dist", "spread", "n_epochs", "negative_sample_rate"),
@@ -45,7 +28,7 @@ NAMES = {"umap": "UMAP", "pca": "PCA", "tsne": "t-SNE"}
 FEWEST = 3
 """Words of a map: two are always as far apart as any two."""
 
-Near: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
+_Near: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The nearest rows of each row, best first, without itself, and their cosines: shapes (n, k)."""
 
 _SAME = 4 * float(np.finfo(np.float32).eps)  # what rounding makes of numbers up to 1
@@ -88,7 +71,7 @@ def check_rows(rows: NDArray[np.float32]) -> None:
 
 
 def project(
-    rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
+    rows: NDArray[np.float32], method: str, near: _Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
     from sklearn.decomposition import PCA
@@ -119,7 +102,7 @@ def _tsne(rows: NDArray[np.float32], seed: int, settings: Mapping[str, Any]) -> 
         return TSNE(init="pca", random_state=seed, **{**usual, **settings}).fit_transform(rows)
 
 
-def _umap_of(rows: NDArray[np.float32], near: Near, seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:
+def _umap_of(rows: NDArray[np.float32], near: _Near, seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:
     """Run UMAP on the nearest words found before, from PCA's places: quicker than from eigenvectors of the graph."""
     number = wanted_neighbours("umap", len(rows), settings)
     own = np.arange(len(rows), dtype=np.int32)[:, None]

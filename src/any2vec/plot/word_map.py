@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = ["ENDINGS", "WordMap", "check_output", "check_size", "draw", "is_rendered", "page", "printable", "rendered"]
 
 _NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
-def printable(word: str) -> str:
+def _printable(word: str) -> str:
     """Replace signs that neither XML nor UTF-8 has: control characters and lone surrogates."""
     return _NOT_XML.sub("\ufffd", word)
 
@@ -53,7 +52,7 @@ def check_size(width: object, height: object) -> None:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number of inches, {_LEAST:g} to {_MOST:g}")
 
 
-def draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
+def _draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
     """Draw points in the colours of groups, and words where they do not overlap, most frequent first."""
     check_size(width, height)
     figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
@@ -113,7 +112,7 @@ def _points(axes: Any, words: "WordMap") -> list[str]:
     )
     for text, title in zip(legend.get_texts(), titles, strict=True):
         text.set_parse_math(False)
-        text.set_text(printable(title)[:40])
+        text.set_text(_printable(title)[:40])
     return [chosen[number] if number >= 0 else "#555555" for number in groups.numbers]
 
 
@@ -139,16 +138,16 @@ def _texts(axes: Any, words: "WordMap", colour: list[str], renderer: Any) -> Non
 def _text(axes: Any, words: "WordMap", i: int, colour: str) -> "Text":
     x, y = words.coordinates[i]
     how = {"fontsize": 7, "color": colour, "parse_math": False, "ha": "center", "va": "bottom"}
-    return axes.text(x, y, printable(words.words[i])[:30], **how)
+    return axes.text(x, y, _printable(words.words[i])[:30], **how)
 
 
-MARK = "any2vec map"
+_MARK = "any2vec map"
 """What the pages and pictures say of themselves."""
 
-ENDINGS = dict.fromkeys(PAGE_ENDINGS, "bokeh") | {".png": "matplotlib", ".svg": "matplotlib"}
+_ENDINGS = dict.fromkeys(PAGE_ENDINGS, "bokeh") | {".png": "matplotlib", ".svg": "matplotlib"}
 """Endings of outputs, and the library that each needs."""
 
-_GENERATOR = f'<meta name="generator" content="{MARK}">'.encode()
+_GENERATOR = f'<meta name="generator" content="{_MARK}">'.encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +201,7 @@ class WordMap:
         Any2VecError
             If a side is not 0.5 to 100 inches, or matplotlib is not installed.
         """
-        return draw(self, width, height)
+        return _draw(self, width, height)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False, title: str = "") -> None:
         """Write a page or a picture.
@@ -223,9 +222,9 @@ class WordMap:
         """
         target = check_output(path, force=force)
         if is_page(target):
-            content = page(self, title or f"{len(self):,} words").encode()
+            content = _page(self, title or f"{len(self):,} words").encode()
         else:
-            content = rendered(draw(self), target.suffix.lower()[1:], MARK)
+            content = rendered(_draw(self), target.suffix.lower()[1:], _MARK)
         with replacing_file(target) as file:
             file.write(content)
 
@@ -235,16 +234,16 @@ def check_output(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     if not isinstance(path, str | os.PathLike) or not can_be_path(os.fspath(path)):
         raise Any2VecError(f"path: the name of a file is expected, not {shown(path)}")
     target = Path(path)
-    library = ENDINGS.get(target.suffix.lower())
+    library = _ENDINGS.get(target.suffix.lower())
     if library is None:
-        raise Any2VecError(f"{target}: is no name of a map; it must end with {', '.join(ENDINGS)}")
+        raise Any2VecError(f"{target}: is no name of a map; it must end with {', '.join(_ENDINGS)}")
     check_writable(target, _MAP, force=force)
     if not is_installed(library):
         raise missing_extra(library, "plot")
     return target
 
 
-_MAP = Kind("a map", lambda path: _GENERATOR in start_of(path, _HEAD)[0] or is_rendered(path, MARK))
+_MAP = Kind("a map", lambda path: _GENERATOR in start_of(path, _HEAD)[0] or is_rendered(path, _MARK))
 
 
 _COSINE = 1_000  # a cosine is kept as this many parts, as it is shown
@@ -253,7 +252,7 @@ _MANY = 3, 0.45
 """Up to a number of words, pixels of a point, and how much of what lies under it it covers."""
 
 
-def page(words: "WordMap", title: str) -> str:
+def _page(words: "WordMap", title: str) -> str:
     """Return the page."""
     names = ("bokeh.core.templates", "bokeh.embed", "bokeh.resources")
     templates, embed, resources = (library(name, "plot") for name in names)
@@ -262,7 +261,7 @@ def page(words: "WordMap", title: str) -> str:
     variables = {"style": _file("page.css"), "script": _file("page.js"), "data": _data(words, order)}
     variables["method"] = NAMES[words.method]
     inline = resources.INLINE
-    html: str = embed.file_html(document, inline, printable(title), template=template, template_variables=variables)
+    html: str = embed.file_html(document, inline, _printable(title), template=template, template_variables=variables)
     return html
 
 
@@ -337,9 +336,9 @@ def _data(words: "WordMap", grouped: tuple[NDArray[np.int32], list[str], list[st
     """Return what page.js reads, as JSON that a <script> can hold; numbers are little-endian, in base64."""
     numbers, names, chosen = grouped
     data = {
-        "words": [printable(word) for word in words.words],
+        "words": [_printable(word) for word in words.words],
         "groups": _packed(numbers, "<u2"),
-        "names": [printable(name) for name in names],
+        "names": [_printable(name) for name in names],
         "colours": chosen,
         "k": words.neighbours.shape[1],
         "neighbours": _packed(words.neighbours, "<i4"),

@@ -18,8 +18,6 @@ from any2vec.options import typed
 from any2vec.report.report import Report, plain, without_nan
 from any2vec.report.rounds import BY_HOST, PHASES, Rounds, lists_of
 
-__all__ = ["OnRound", "RunLog", "as_report", "check_log", "read_report"]
-
 OnRound = Callable[[dict[str, Any]], None]
 """Called after each round with its figures: by the names of `report.rounds.Rounds`, `round`, its number, from 1, and
 `sample`, the threshold of subsampling: 0 where training began again without it, so that rounds before do not count.
@@ -66,7 +64,7 @@ class RunLog:
 def check_log(path: Path) -> None:
     """Raise now if lines could not be added to a log, or it holds something else."""
     try:
-        check_writable(path, LOG)
+        check_writable(path, _LOG)
     except Any2VecError as error:
         what, holds_else, _ = str(error).partition("; give another name")
         raise Any2VecError(f"{what}; give a new name" if holds_else else what) from None
@@ -79,7 +77,7 @@ def _holds_log(path: Path) -> bool:
     return False
 
 
-LOG = Kind("the log of a run", _holds_log)
+_LOG = Kind("the log of a run", _holds_log)
 
 
 _MOST = 2**63 - 1

@@ -22,18 +22,6 @@ from any2vec.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "REPORT",
-    "Report",
-    "decimals",
-    "peak_memory",
-    "plain",
-    "slowest_lines",
-    "transfer",
-    "without_nan",
-    "write_figures",
-]
-
 
 def peak_memory() -> int:
     """Peak memory of this process, in bytes; 0 where the system does not report it."""

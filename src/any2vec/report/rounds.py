@@ -9,19 +9,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BY_HOST",
-    "KEYS",
-    "MOST",
-    "PHASES",
-    "Clocked",
-    "Done",
-    "Rounds",
-    "figures_of",
-    "lists_of",
-    "pack_round_stats",
-]
-
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts (`waited`)."""
 

@@ -6,8 +6,6 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["DOCUMENTS", "INITIAL", "KEEP", "NEGATIVES", "POOL", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
-
 _GOLDEN = 0x9E3779B97F4A7C15
 
 KEEP = 0

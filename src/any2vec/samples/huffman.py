@@ -15,15 +15,13 @@ from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.samples.windows import total_of
 
-__all__ = ["LONGEST", "Paths", "huffman_paths", "same_splits"]
-
 _MOST = 1 << 30  # vertices, whose tree has less than 2^31 nodes
 
 LONGEST = 64
 """Inner vertices on a path, at most: a longer one takes counts that sum to more than 10^13."""
 
 
-class Paths(NamedTuple):
+class _Paths(NamedTuple):
     """The path from the root to each vertex."""
 
     starts: NDArray[np.int64]  # (V + 1,): Vertex v's path is ``steps[starts[v] : starts[v + 1]]``
@@ -35,7 +33,7 @@ class Paths(NamedTuple):
         return np.diff(self.starts)
 
 
-def huffman_paths(counts: NDArray[np.int64]) -> Paths:
+def huffman_paths(counts: NDArray[np.int64]) -> _Paths:
     """Build the Huffman tree of at least two counts, in falling order, and list its paths.
 
     Ties are broken as in word2vec.c: an inner vertex comes before a vertex of the same count.
@@ -43,7 +41,7 @@ def huffman_paths(counts: NDArray[np.int64]) -> Paths:
     _check(counts)
     parents, codes = _tree(counts)
     starts = np.zeros(len(counts) + 1, np.int64)
-    paths = Paths(starts, _paths(parents, codes, starts))
+    paths = _Paths(starts, _paths(parents, codes, starts))
     if (longest := int(paths.lengths.max())) > LONGEST:
         raise Any2VecError(
             f"a path of the Huffman tree has {longest} inner vertices, more than {LONGEST}: the counts are too far "

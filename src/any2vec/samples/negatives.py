@@ -11,8 +11,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import POOL, draw, epoch_key
 from any2vec.samples.windows import EpochDraws, SampleTables, is_kept
 
-__all__ = ["POWER", "PooledTables", "alias_table", "negative", "probabilities", "share_columns"]
-
 POWER = 0.75
 """Usual exponent of the counts (Mikolov et al. 2013, "Distributed representations of words and phrases", 2.2)."""
 

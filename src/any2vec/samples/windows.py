@@ -15,26 +15,6 @@ from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 
-__all__ = [
-    "CHUNK",
-    "EpochDraws",
-    "SampleTables",
-    "Slice",
-    "Window",
-    "Windows",
-    "first_chunk",
-    "follow_words",
-    "keep_probability",
-    "keep_thresholds",
-    "kept_counts",
-    "list_windows",
-    "mean_context",
-    "needed_around",
-    "new_windows",
-    "total_of",
-    "window_of",
-]
-
 
 class Slice(NamedTuple):
     """What a host takes of its part of the worklist in a round."""

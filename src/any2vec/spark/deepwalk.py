@@ -16,8 +16,6 @@ from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import EDGES, DeepWalkParams, check_vertices, column_named, vertex_column, with_setters
 from any2vec.sync.wire import USUAL
 
-__all__ = ["DeepWalk"]
-
 
 @with_setters
 class DeepWalk(HostEstimator, DeepWalkParams):

@@ -21,8 +21,6 @@ from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.spark.hosts import slots
 from any2vec.spark.params import HostParams
 
-__all__ = ["HostEstimator", "metadata_of", "model_folder"]
-
 _WORTH_A_HOST = 1000  # rows
 _THEIRS = {
     "dim": "vectorSize",

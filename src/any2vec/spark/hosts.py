@@ -27,19 +27,17 @@ from any2vec.vectors.files.formats import save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Program", "host_program", "partitioned", "run", "saving_program", "slots", "walking_program"]
-
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""
 
-Program = Callable[[Iterable[Any]], Iterator[Any]]
+_Program = Callable[[Iterable[Any]], Iterator[Any]]
 """What a task does with the Arrow batches of its partition."""
 
 _SHARE = "give a folder that driver and executors all mount"
 _NO_PACKAGE = re.compile(r"No module named '(any2vec|torch|numba|pyarrow)")
 
 
-def host_program(options: dict[str, Any], column: str, longest: int, folder: str) -> Program:
+def host_program(options: dict[str, Any], column: str, longest: int, folder: str) -> _Program:
     """Return what each task runs to train on the sentences of its partition, cut into `longest` words at most.
 
     `options` are those of `any2vec.Word2Vec`; masters write the vectors to the folder, and checkpoints.
@@ -56,7 +54,7 @@ class _Words(Word2Vec):
     another_corpus_begins_anew = True  # what Spark makes again may come in another order
 
 
-def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[str], folder: str) -> Program:
+def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[str], folder: str) -> _Program:
     """Return what each task runs to train on walks; the edges are Parquet files in `folder`.
 
     Their columns are `EDGES`; errors call them as the user does: `columns`, of which the third has weights.
@@ -99,7 +97,7 @@ def _saved(model: Word2Vec | DeepWalk, folder: str, communicator: Communicator) 
     return model.report_.as_dict()
 
 
-def saving_program(folder: str, settings: Subwords | Features | None) -> Program:
+def saving_program(folder: str, settings: Subwords | Features | None) -> _Program:
     """Return what each task runs on its rows of a saved model, in order: it writes them to a folder of vectors.
 
     Rows have the columns of `model.ROWS`. With `settings`, words have parts, whose rows have no word.
@@ -153,7 +151,7 @@ def partitioned(table: DataFrame, hosts: int) -> DataFrame:
     return numbered.repartition(hosts, "key").sortWithinPartitions("row").select("words")
 
 
-def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
+def run(table: DataFrame, hosts: int, program: _Program) -> dict[str, Any]:
     """Run a program on hosts, one for each of so many partitions of a table; return the first host's report."""
     possible = slots(table.sparkSession.sparkContext)
     if hosts > possible:
@@ -189,7 +187,7 @@ def slots(context: SparkContext) -> int:
     return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 
 
-def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder: str) -> Program:
+def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder: str) -> _Program:
     """Return a task's program: meet the other hosts, check the folder, work, report."""
 
     def program(batches: Iterable[Any]) -> Iterator[Any]:

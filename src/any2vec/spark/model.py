@@ -20,8 +20,6 @@ from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams, col
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
 from any2vec.vectors.vectors import Vectors, load
 
-__all__ = ["ROWS", "DeepWalkModel", "VectorsModel", "Word2VecModel"]
-
 ROWS = "id long, word string, count long, vector array<float>, own array<float>"
 """Columns of a saved model: words by id, with rows of their own if they have parts; then parts, without words."""
 
@@ -30,7 +28,7 @@ _WHERE = "spark.any2vec.modelDir"  # setting: where models are loaded to
 _PARTS = "any2vecParts"  # entry of the metadata
 
 
-class VectorsModel(Model, HostParams, MLWritable, MLReadable):
+class _VectorsModel(Model, HostParams, MLWritable, MLReadable):
     """Base class of models.
 
     Attributes
@@ -106,7 +104,7 @@ class VectorsModel(Model, HostParams, MLWritable, MLReadable):
         return _session().range(0, number, 1, parts).mapInArrow(_rows_of(path, whole), ROWS)
 
 
-class Word2VecModel(VectorsModel, Word2VecParams):
+class Word2VecModel(_VectorsModel, Word2VecParams):
     """Vectors of words: methods as of ``pyspark.ml.feature.Word2VecModel``."""
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -114,7 +112,7 @@ class Word2VecModel(VectorsModel, Word2VecParams):
         return dataset.withColumn(self.getOutputCol(), self._mean_of(column_named(self.getInputCol())))
 
 
-class DeepWalkModel(VectorsModel, DeepWalkParams):
+class DeepWalkModel(_VectorsModel, DeepWalkParams):
     """Vectors of vertices; `word` is the vertex, as a string."""
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -128,7 +126,7 @@ class DeepWalkModel(VectorsModel, DeepWalkParams):
 class _Writer(MLWriter):
     """Saves a model as Parquet, from the executors: `ROWS`; and its parameters, and the settings of parts."""
 
-    def __init__(self, model: VectorsModel) -> None:
+    def __init__(self, model: _VectorsModel) -> None:
         super().__init__()
         self._model = model
 
@@ -141,11 +139,11 @@ class _Writer(MLWriter):
 class _Reader(MLReader):
     """Loads a model: executors write its vectors where they can be mapped."""
 
-    def __init__(self, kind: type[VectorsModel]) -> None:
+    def __init__(self, kind: type[_VectorsModel]) -> None:
         super().__init__()
         self._kind = kind
 
-    def load(self, path: str) -> VectorsModel:
+    def load(self, path: str) -> _VectorsModel:
         spark = self.sparkSession
         metadata = metadata_of(path, spark, self._kind)
         parts = slots(spark.sparkContext)

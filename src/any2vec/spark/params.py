@@ -15,19 +15,6 @@ from any2vec.corpus.parts import BUCKETS, Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.sync.wire import USUAL, WIRES
 
-__all__ = [
-    "EDGES",
-    "DeepWalkParams",
-    "HostParams",
-    "Word2VecParams",
-    "check_vertices",
-    "column_named",
-    "of_frame",
-    "vertex_column",
-    "with_getters",
-    "with_setters",
-]
-
 C = TypeVar("C")
 
 
@@ -54,7 +41,7 @@ def _named(cls: type[Any]) -> dict[str, str]:
     return {name: name[0].upper() + name[1:] for name in names}
 
 
-def with_getters(cls: type[C]) -> type[C]:
+def _with_getters(cls: type[C]) -> type[C]:
     """Give a class of parameters a method ``get...`` for each that has none."""
     for name, title in _named(cls).items():
         if not hasattr(cls, f"get{title}"):
@@ -79,7 +66,7 @@ def with_setters(cls: type[C]) -> type[C]:
     return cls
 
 
-@with_getters
+@_with_getters
 class HostParams(HasStepSize, HasMaxIter, HasSeed):
     """What all estimators have."""
 
@@ -129,7 +116,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         return self
 
 
-@with_getters
+@_with_getters
 class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
     """Parameters for words."""
 
@@ -141,7 +128,7 @@ class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
         self._setDefault(minCount=5, maxSentenceLength=1000, sample=1e-3)
 
 
-@with_getters
+@_with_getters
 class DeepWalkParams(HostParams, HasInputCol, HasOutputCol):
     """Parameters for vertices."""
 

@@ -16,8 +16,6 @@ from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams, column_named, with_setters
 from any2vec.sync.wire import USUAL
 
-__all__ = ["Word2Vec"]
-
 
 @with_setters
 class Word2Vec(HostEstimator, Word2VecParams):

@@ -28,8 +28,6 @@ from any2vec.sync.masters import Changes, find
 from any2vec.sync.number_formats import added, scale_of
 from any2vec.sync.rebalancing import Rebalancing, row_sample
 
-__all__ = ["Balance", "is_due"]
-
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
 _OFTEN = 16  # rounds of several hosts that all end with a correction, then as many of which half do, a third, ...

@@ -20,8 +20,6 @@ from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.wire import Wire
 
-__all__ = ["check_memory", "memory_of_a_host", "warm_up", "warm_up_balance"]
-
 
 def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
     """Return the bytes that each host can have, the least of all; all hosts call this before any takes its share.

@@ -13,8 +13,6 @@ from any2vec.cluster.local import clock_of
 from any2vec.llvm.compiled import njit
 from any2vec.report.rounds import KEYS
 
-__all__ = ["MOST", "Channel", "Partition", "RowsByHost", "broadcast_ids", "send_ids"]
-
 MOST = 2
 """Times its even share of the vertices that a host has, at most."""
 

@@ -21,8 +21,6 @@ from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext, Scheme
 
-__all__ = ["ColumnLayout", "Columns"]
-
 _BLOCKS = 8  # H that divides it gives the bits of one host
 
 

@@ -17,8 +17,6 @@ from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.number_formats import INFINITE, MAGNITUDE, added, numbers_of, scale_of
 from any2vec.sync.rebalancing import Rebalancing
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "check_updates", "find", "memory_of_merging", "merge"]
-
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
 

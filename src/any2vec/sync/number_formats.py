@@ -18,8 +18,6 @@ from numba.extending import overload
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["INFINITE", "MAGNITUDE", "SCALE", "added", "decode", "encode", "numbers_of", "scale_of"]
-
 SCALE = 4
 """Columns of int8 that hold the scale."""
 

@@ -23,8 +23,6 @@ from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.wire import Wire, check_room
 
-__all__ = ["PullModelBase", "PullModelOpt"]
-
 _POLL = 0.002  # seconds between two tests of pending requests while threads inspect
 _NONE = np.empty(0, np.int32)
 

@@ -13,8 +13,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 
-__all__ = ["Rebalancing", "row_sample"]
-
 _WIDTH = register_width()
 _BLOCK = 512  # rows that a thread rebalances, at least
 _ALONG = 4  # directions at a time

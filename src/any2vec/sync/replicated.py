@@ -16,8 +16,6 @@ from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.wire import wire_of
 
-__all__ = ["NEARLY", "RepModelNaive", "RepModelOpt"]
-
 NEARLY = 0.9
 """Share of the rows from which all are sent."""
 

@@ -21,8 +21,6 @@ from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.wire import wire_of
 
-__all__ = ["HostContext", "Scheme"]
-
 
 @dataclass(frozen=True, eq=False)
 class HostContext:

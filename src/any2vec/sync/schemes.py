@@ -7,8 +7,6 @@ from any2vec.sync.replicated import RepModelNaive, RepModelOpt
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.server import Server
 
-__all__ = ["AUTO", "SCHEMES", "scheme_of"]
-
 AUTO = "auto"
 """Stands for the scheme that `training.choice` finds best."""
 

@@ -16,8 +16,6 @@ from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.pulled import Proxies, Pulled
 
-__all__ = ["Server"]
-
 
 class Server(Pulled):
     """Rows of a block's words and of its pool are pulled and pushed, with their ids."""

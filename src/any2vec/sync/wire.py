@@ -13,8 +13,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import padded_width, zeros
 from any2vec.sync.number_formats import SCALE, added, decode, encode, numbers_of, scale_of
 
-__all__ = ["FLOAT32", "USUAL", "WIRES", "BFloat16", "Int8", "Wire", "check_room", "wire_of"]
-
 _BLOCK = 4096  # rows that a thread copies, at least
 _LARGE = 1 << 30  # bytes, for which it is worth a look whether they are there
 

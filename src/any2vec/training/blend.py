@@ -32,8 +32,6 @@ from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Decay, Options
 from any2vec.training.start import Rows, Start
 
-__all__ = ["Blend"]
-
 _ROWS = 1 << 15  # rows at a time
 
 

@@ -44,8 +44,6 @@ from any2vec.training.schedule import default_rounds, round_lengths, round_share
 from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 
-__all__ = ["Estimate", "choose", "estimate", "partition_of", "rounds_of", "updates_of", "usual_scheme", "visits_of"]
-
 
 def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:
     """Choose the masters of each host; all hosts call this, and get what the first one finds.
@@ -59,15 +57,15 @@ def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -
         return found
     with together(communicator):
         if communicator.rank == 0:  # others may have other last bits
-            updates, use = updates_of(corpus, options) / hosts, np.zeros(vertices)
-            lengths = round_lengths(rounds_of(corpus, options, hosts), hosts, options.epochs)
+            updates, use = _updates_of(corpus, options) / hosts, np.zeros(vertices)
+            lengths = round_lengths(_rounds_of(corpus, options, hosts), hosts, options.epochs)
             for length, rounds in zip(*lengths, strict=True):
                 use -= rounds * np.expm1(-length * updates).sum(axis=0)
             found = Partition.by_use(use, hosts)
     return Partition(communicator.allgather(found.bounds)[0])
 
 
-def rounds_of(corpus: Corpus, options: Options, hosts: int) -> int:
+def _rounds_of(corpus: Corpus, options: Options, hosts: int) -> int:
     """Return the rounds per epoch of several hosts."""
     long_rounds = combiner_of(options.combine).long_rounds
     return options.rounds or default_rounds(hosts, visits_of(corpus, options), long_rounds=long_rounds)
@@ -80,7 +78,7 @@ def visits_of(corpus: Corpus, options: Options) -> float:
     return float(met.sum()) / max(len(met), 1)
 
 
-def updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:
+def _updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:
     """Estimate how often an epoch of all hosts updates each row of e and of t, shape (2, V).
 
     Those of a row of e that come together, in the windows about one occurrence, count as one.
@@ -112,7 +110,7 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
-    combiner, rounds = combiner_of(options.combine), rounds_of(corpus, options, hosts)
+    combiner, rounds = combiner_of(options.combine), _rounds_of(corpus, options, hosts)
     first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = corpus.vertices / hosts, 4 * padded_width(dim)
@@ -143,7 +141,7 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     hosts = communicator.size
     if hosts == 1:
         return "pull-opt"
-    updates = updates_of(corpus, options) / (hosts * rounds_of(corpus, options, hosts))
+    updates = _updates_of(corpus, options) / (hosts * _rounds_of(corpus, options, hosts))
     needed = _BUFFERS * SCHEMES["rep-opt"].memory(corpus.vertices, options.dim, hosts, options.wire)
     fits = needed <= memory_of_a_host(communicator)
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"

@@ -15,8 +15,6 @@ from any2vec.cluster.communicator import Communicator, SharedError
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, warn
 
-__all__ = ["LARGEST", "Divergence", "Interrupts", "diverging", "not_finite"]
-
 _PATIENCE = 3.0  # seconds that a round may still take; schedulers wait for 30 s and more, users less
 
 

@@ -18,8 +18,6 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.run import Listener, RoundDone, Run
 from any2vec.training.state import TrainingState
 
-__all__ = ["AfterEpoch", "AfterRound", "Checkpointing", "Checks", "Figures", "Progress", "States"]
-
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
 _FEW_EPOCHS = 20  # more are not worth a line each
 

@@ -14,8 +14,6 @@ from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.state import MeterState
 
-__all__ = ["Meter", "RoundTotals", "pack_totals"]
-
 
 class RoundTotals(NamedTuple):
     """Totals of a round; hosts exchange them as one array, whose sum is over all hosts."""

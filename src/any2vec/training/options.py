@@ -16,8 +16,6 @@ from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 from any2vec.sync.wire import USUAL, WIRES
 
-__all__ = ["FLOOR", "MOST_THREADS", "Decay", "Options"]
-
 FLOOR = 1e-4
 """Share of its initial value below which the learning rate does not fall, if nothing is said (word2vec's)."""
 

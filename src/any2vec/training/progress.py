@@ -14,33 +14,18 @@ from any2vec.errors import escaped, is_installed
 from any2vec.io.shown import Console
 from any2vec.report.report import decimals
 
-__all__ = [
-    "COMPILING",
-    "Display",
-    "Logged",
-    "PlainLines",
-    "Quiet",
-    "RichLine",
-    "SomeLines",
-    "announcing_compilation",
-    "display_for",
-    "display_of",
-    "too_many_hosts",
-    "warn",
-]
-
 COMPILING = "compiling kernels: some seconds, once for these options"
 
 _log = logging.getLogger("any2vec")
 _SECONDS_BETWEEN_LINES = 10.0
-Recorder = Callable[[str, dict[str, Any]], None]
+_Recorder = Callable[[str, dict[str, Any]], None]
 _FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more
 
 
 class Display:
     """Shows how reading and training progress: nothing, unless a subclass does."""
 
-    recorder: "Recorder | None" = None
+    recorder: "_Recorder | None" = None
     """What keeps figures, if something does."""
 
     def say(self, line: str) -> None:
@@ -68,7 +53,7 @@ class Quiet(Display):
     """Shows nothing."""
 
 
-class SomeLines(Display):
+class _SomeLines(Display):
     """What is said, without progress."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -79,7 +64,7 @@ class SomeLines(Display):
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-class PlainLines(SomeLines):
+class PlainLines(_SomeLines):
     """A line every ten seconds, for files and pipes."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -119,7 +104,7 @@ class Logged(PlainLines):
         _log.info(escaped(line))
 
 
-class RichLine(SomeLines):
+class RichLine(_SomeLines):
     """A moving line on a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -167,7 +152,7 @@ def display_for(console: Console, *, quiet: bool = False, progress: bool = True)
     if quiet:
         return Quiet()
     if not progress:
-        return SomeLines(console)
+        return _SomeLines(console)
     return RichLine(console) if console.is_terminal else PlainLines(console)
 
 

@@ -23,8 +23,6 @@ from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.schedule import Schedule
 from any2vec.training.state import MeterState, TrainingState, what_is_left
 
-__all__ = ["Listener", "RoundDone", "Run"]
-
 _HOT_ROWS = 1000  # checked while an epoch runs: where values diverge, these do first
 _SECONDS_BETWEEN_CHECKS = 1.0
 

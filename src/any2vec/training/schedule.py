@@ -10,8 +10,6 @@ from any2vec.operators.base import Rate
 from any2vec.samples.windows import Slice
 from any2vec.training.options import Decay
 
-__all__ = ["MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]
-
 SHORTEST = 1 / 16
 """Length of the first round of several hosts, in usual rounds."""
 

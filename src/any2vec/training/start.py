@@ -12,8 +12,6 @@ from any2vec.operators.matrices import Matrices
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.windows import total_of
 
-__all__ = ["Rows", "Start"]
-
 _BLOCK = 1 << 16  # rows copied at a time
 
 

@@ -12,8 +12,6 @@ from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Partition
 from any2vec.training.schedule import Schedule
 
-__all__ = ["MeterState", "TrainingState", "what_is_left"]
-
 
 class MeterState(NamedTuple):
     """What was measured so far."""

@@ -36,8 +36,6 @@ from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 from any2vec.version import __version__
 
-__all__ = ["AfterEpoch", "AfterRound", "check_agreement", "train"]
-
 
 def train(
     corpus: Corpus,

@@ -12,8 +12,6 @@ from any2vec.options import whole_number
 from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.search import directions
 
-__all__ = ["check_classes", "classes"]
-
 _ITERATIONS = 50  # at most; word2vec has ten, from a poorer start
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Conversions"]
-
 
 class Conversions(Lookup):
     """Conversions of vectors."""

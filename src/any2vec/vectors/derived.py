@@ -18,8 +18,6 @@ from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.neighbours import as_queries
 
-__all__ = ["add_vectors", "check_texts", "feature_names", "means", "vector_of_features", "vectors_for_all"]
-
 V = TypeVar("V", bound=Lookup)
 
 

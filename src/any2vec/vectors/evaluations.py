@@ -16,8 +16,6 @@ from any2vec.vectors.neighbours import Neighbours
 from any2vec.vectors.questions import Pairs, Questions, as_pairs, as_questions, correlations, fold, meant_word
 from any2vec.vectors.search import answer
 
-__all__ = ["evaluate_word_analogies", "evaluate_word_pairs"]
-
 
 def evaluate_word_analogies(
     vectors: Neighbours,

@@ -14,11 +14,9 @@ from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of, directions
 
-__all__ = ["GensimNames"]
+_SMALL = np.float32(1e-6)  # keeps the denominator of 3CosMul from being zero, as in gensim
 
-SMALL = np.float32(1e-6)  # keeps the denominator of 3CosMul from being zero, as in gensim
-
-Word = TypeVar("Word", str, int)
+_Word = TypeVar("_Word", str, int)
 
 
 class GensimNames(Neighbours):
@@ -159,7 +157,7 @@ class GensimNames(Neighbours):
         far = [] if negative is None else as_queries(self._as_word(negative), self._as_word)
         rows = self._rows(restrict_vocab=restrict_vocab)
         top, bottom = (np.prod([(1 + self._cosines(query, rows)) / 2 for query in q], axis=0) for q in (near, far))
-        scores: NDArray[np.float32] = (top / (bottom + SMALL)).astype(np.float32)
+        scores: NDArray[np.float32] = (top / (bottom + _SMALL)).astype(np.float32)
         if topn is None:
             return scores
         own = np.array([self._id(query) for query in near + far if isinstance(query, str)], np.int64)
@@ -214,7 +212,7 @@ class GensimNames(Neighbours):
             )
         return self.similarity(wa, wb) / total
 
-    def most_similar_to_given(self, key1: Query, keys_list: Sequence[Word]) -> Word:
+    def most_similar_to_given(self, key1: Query, keys_list: Sequence[_Word]) -> _Word:
         """Return the word of a list that is nearest to a word, the first of equals."""
         keys = list(keys_list)
         return keys[int(self._cosines_with(key1, self._listed("keys_list", keys)).argmax())]

@@ -26,16 +26,15 @@ from any2vec.vectors.search import directions, nearest, no_zeros, unit
 if TYPE_CHECKING:
     import faiss
 
-__all__ = ["Index", "build", "digest", "digest_of_rows", "load_index", "sampled_rows"]
 
-LISTS = 4.0  # times the square root of V: faiss's own advice for up to a million vectors
-TRAINED = 40  # rows a list that k-means sees
-ROUNDS = 10  # of k-means
-ASKED = 1_000  # words by which recall is measured
-SLACK = 10  # more candidates than answers: float16 orders them less exactly
-GROWTH = 1.1  # of the number of lists searched, until recall is reached
-TIE = np.float32(1e-6)  # by which equal cosines may differ
-BLOCK = 512  # queries
+_LISTS = 4.0  # times the square root of V: faiss's own advice for up to a million vectors
+_TRAINED = 40  # rows a list that k-means sees
+_ROUNDS = 10  # of k-means
+_ASKED = 1_000  # words by which recall is measured
+_SLACK = 10  # more candidates than answers: float16 orders them less exactly
+_GROWTH = 1.1  # of the number of lists searched, until recall is reached
+_TIE = np.float32(1e-6)  # by which equal cosines may differ
+_BLOCK = 512  # queries
 
 
 class Index:
@@ -106,17 +105,17 @@ class Index:
         topn = min(topn, len(self))
         ids = np.full((len(queries), topn), -1, np.int64)
         cosines = np.full((len(queries), topn), -np.inf, np.float32)
-        for start in range(0, len(queries) if topn else 0, BLOCK):
-            part = slice(start, start + BLOCK)
+        for start in range(0, len(queries) if topn else 0, _BLOCK):
+            part = slice(start, start + _BLOCK)
             ids[part], cosines[part] = self._best(queries[part], topn, None if excluded is None else excluded[part])
         return ids, cosines
 
     def _best(
         self, queries: NDArray[np.float32], topn: int, excluded: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        faiss = faiss_library()
+        faiss = _faiss_library()
         matrix, norms = self.vectors.matrix, self.vectors.norms
-        wanted = min(len(self), topn + SLACK + (0 if excluded is None else excluded.shape[1]))
+        wanted = min(len(self), topn + _SLACK + (0 if excluded is None else excluded.shape[1]))
         directions = np.ascontiguousarray(unit(queries))
         _, found = self.lists.search(directions, wanted, params=faiss.SearchParametersIVF(nprobe=self.probes))
         scores = np.full(found.shape, -np.inf, np.float32)
@@ -146,11 +145,11 @@ class Index:
             If it cannot be written.
         """
         path = as_path(path)
-        check_writable(path, KIND, force=force)
+        check_writable(path, _KIND, force=force)
         with refusals(path):
-            content = memoryview(faiss_library().serialize_index(self.lists))
+            content = memoryview(_faiss_library().serialize_index(self.lists))
             note = {
-                "format": VERSION,
+                "format": _VERSION,
                 "words": len(self),
                 "dimensions": self.vectors.dim,
                 "rows": digest_of_rows(self.vectors.matrix),
@@ -164,7 +163,7 @@ class Index:
                 file.write(text + _END_OF.pack(zlib.crc32(text, zlib.crc32(content)), len(text), _NAME))
 
 
-def faiss_library() -> Any:
+def _faiss_library() -> Any:
     """Return the module faiss, or raise an error that says how to install it."""
     return library("faiss", "index", "faiss-cpu")
 
@@ -197,7 +196,7 @@ def build(vectors: Lookup, *, recall: float = 0.98, topn: int = 10, seed: int = 
     Any2VecError
         If a vector is not finite, an argument is invalid, or faiss is not installed.
     """
-    faiss = faiss_library()
+    faiss = _faiss_library()
     recall = fraction("recall", recall, "0.98 finds 98 of 100 of the nearest words")
     topn = min(whole_number("topn", topn, 1), max(1, len(vectors) - 1))
     seed = whole_number("seed", seed, 0)
@@ -206,13 +205,13 @@ def build(vectors: Lookup, *, recall: float = 0.98, topn: int = 10, seed: int = 
     number, dim = vectors.matrix.shape
     random = np.random.default_rng(seed)
     with threadpool_limits(usable_cores() if threads is None else whole_number("threads", threads, 1)):
-        lists = min(number, int(LISTS * number**0.5))
+        lists = min(number, int(_LISTS * number**0.5))
         quantizer = faiss.IndexFlatIP(dim)
         inverted = faiss.IndexIVFScalarQuantizer(
             quantizer, dim, lists, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, False
         )
-        inverted.cp.seed, inverted.cp.niter, inverted.cp.min_points_per_centroid = seed, ROUNDS, 1
-        some = np.sort(random.choice(number, min(number, TRAINED * lists), replace=False))
+        inverted.cp.seed, inverted.cp.niter, inverted.cp.min_points_per_centroid = seed, _ROUNDS, 1
+        some = np.sort(random.choice(number, min(number, _TRAINED * lists), replace=False))
         inverted.train(_directions(vectors, some))
         for block in blocks(vectors.matrix):
             inverted.add(_directions(vectors, block))
@@ -225,17 +224,17 @@ def _search_enough(index: Index, recall: float, random: np.random.Generator) -> 
     """Let an index search as many lists as give the recall, less its standard error, or all."""
     vectors, topn = index.vectors, index.topn
     some = np.flatnonzero(vectors.norms > 0)
-    asked = np.sort(random.choice(some, min(len(some), ASKED), replace=False))[:, None]
+    asked = np.sort(random.choice(some, min(len(some), _ASKED), replace=False))[:, None]
     queries = _directions(vectors, asked[:, 0])
     _, exact = nearest(vectors.matrix, vectors.norms, queries, topn, asked)
     while True:
         _, found = index.listed(queries, topn, asked)
-        shares = (found >= exact[:, -1:] - TIE).mean(axis=1)  # another word that is as near will do
+        shares = (found >= exact[:, -1:] - _TIE).mean(axis=1)  # another word that is as near will do
         index.recall = float(shares.mean()) if shares.size else 1.0
         error = float(shares.std()) / len(shares) ** 0.5 if shares.size else 0.0
         if index.recall - error >= recall or index.probes == index.lists.nlist:
             return
-        index.probes = min(index.lists.nlist, max(index.probes + 1, int(index.probes * GROWTH)))
+        index.probes = min(index.lists.nlist, max(index.probes + 1, int(index.probes * _GROWTH)))
 
 
 def _directions(vectors: Lookup, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
@@ -261,7 +260,7 @@ def digest_of_rows(matrix: NDArray[np.float32]) -> str:
     return digest([matrix[sampled_rows(len(matrix))].astype("<f4").tobytes()])
 
 
-VERSION = 1
+_VERSION = 1
 _NAME = b"any2vec index\0\0\0"
 _END_OF = struct.Struct("<LL16s")  # the last bytes: the CRC-32 of all before them, the length of the JSON, the name
 _LARGEST = 1 << 16  # bytes of JSON
@@ -273,7 +272,7 @@ def _holds(path: Path) -> bool:
         return _note_of(file) is not None
 
 
-KIND = Kind("an index", _holds)
+_KIND = Kind("an index", _holds)
 
 
 def load_index(vectors: Lookup, path: str | os.PathLike[str]) -> Index:
@@ -285,7 +284,7 @@ def load_index(vectors: Lookup, path: str | os.PathLike[str]) -> Index:
         If it is of other vectors, damaged or cannot be read, or faiss is not installed.
     """
     path = as_path(path)
-    faiss = faiss_library()
+    faiss = _faiss_library()
     try:
         with open_regular(path) as file:
             found = _note_of(file)
@@ -321,8 +320,8 @@ def _note_of(file: IO[bytes]) -> tuple[dict[str, Any], int] | None:
 
 
 def _check(note: dict[str, Any], vectors: Lookup, path: Path) -> None:
-    if note.get("format") != VERSION:
-        raise Any2VecError(f"{path}: has format {shown(note.get('format'))}; this any2vec reads format {VERSION}")
+    if note.get("format") != _VERSION:
+        raise Any2VecError(f"{path}: has format {shown(note.get('format'))}; this any2vec reads format {_VERSION}")
     sizes = note.get("words"), note.get("dimensions")
     if sizes != (len(vectors), vectors.dim) or note.get("rows") != digest_of_rows(vectors.matrix):
         raise Any2VecError(f"{path}: is the index of other vectors; build one of these with vectors.index()")
@@ -334,7 +333,7 @@ def _check(note: dict[str, Any], vectors: Lookup, path: Path) -> None:
 
 def _lists_of(path: Path, vectors: Lookup) -> Any:
     """Read what faiss wrote; raise unless it is as `build` makes it: faiss trusts its sizes, and we its ids."""
-    faiss, (number, dim) = faiss_library(), vectors.matrix.shape
+    faiss, (number, dim) = _faiss_library(), vectors.matrix.shape
 
     def limit(array: int, loop: int) -> None:
         for name, most in (("vector_byte", array), ("loop", loop)):  # earlier versions have none

@@ -16,13 +16,11 @@ from any2vec.io.memory import blocks, check_finite, read_only
 from any2vec.options import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
-__all__ = ["NEGATIVE", "Lookup", "Query", "check_vectors", "repeats"]
-
-NEGATIVE = "negative"
+NEGATIVE, HIERARCHICAL = "negative", "hierarchical"
 """The usual loss: negative sampling."""
 
 _SHOWN = 10  # words in a notebook
-COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
+_COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
 Query: TypeAlias = str | int | NDArray[np.float32]
 """A word, an integer for the word of its digits where all words are integers, or a vector of shape (D,)."""
@@ -220,7 +218,7 @@ class Lookup:
             return f"; an integer stands for the word of its digits{row}"
         ids = self.vocabulary.ids
         alike = [w for w in (word.lower(), word.upper(), word.title(), word.strip()) if w in ids]
-        near = [w for w in islice(self.vocabulary.words, COMPARED) if abs(len(w) - len(word)) <= 2]
+        near = [w for w in islice(self.vocabulary.words, _COMPARED) if abs(len(w) - len(word)) <= 2]
         alike += difflib.get_close_matches(word, near, n=3, cutoff=0.7)
         return f"; did you mean {', '.join(map(repr, dict.fromkeys(alike)))}?" if alike else ""
 

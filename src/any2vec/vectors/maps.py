@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from any2vec.plot.projection import Groups, Labels
     from any2vec.plot.word_map import WordMap
 
-__all__ = ["TOP", "Maps"]
 
 TOP = 10_000
 """Words of a map, unless they are named."""

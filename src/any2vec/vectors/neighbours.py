@@ -14,19 +14,17 @@ from any2vec.vectors.index import Index
 from any2vec.vectors.lookup import Lookup, Query
 from any2vec.vectors.search import cosines_of, nearest
 
-__all__ = ["Indexer", "Neighbours", "Queries", "Similar", "as_queries", "weighted"]
-
 Queries: TypeAlias = Query | Sequence[Query | tuple[Query, float]]
 """A word or vector, or a sequence of these, each alone or with its weight."""
 
 Similar: TypeAlias = list[tuple[str, float]]
 """Words with their cosines, nearest first, ties in the order of their ids."""
 
-AsWord: TypeAlias = Callable[[Any], Any]
+_AsWord: TypeAlias = Callable[[Any], Any]
 """Returns an integer as the word it stands for, or raises an error; returns anything else as it is."""
 
 
-class Indexer(Protocol):
+class _Indexer(Protocol):
     """Finds the words nearest to a vector: an `Index`, or an indexer of gensim."""
 
     def most_similar(self, vector: NDArray[np.float32], topn: int, /) -> Similar:
@@ -45,10 +43,10 @@ class Neighbours(Lookup):
         clip_start: int = 0,
         clip_end: int | None = None,
         restrict_vocab: int | None = None,
-        indexer: "Indexer | None" = None,
+        indexer: "_Indexer | None" = None,
         *,
         restrict: int | None = None,
-        index: "Indexer | None" = None,
+        index: "_Indexer | None" = None,
     ) -> Similar: ...
     @overload
     def most_similar(
@@ -70,10 +68,10 @@ class Neighbours(Lookup):
         clip_start: int = 0,
         clip_end: int | None = None,
         restrict_vocab: int | None = None,
-        indexer: "Indexer | None" = None,
+        indexer: "_Indexer | None" = None,
         *,
         restrict: int | None = None,
-        index: "Indexer | None" = None,
+        index: "_Indexer | None" = None,
     ) -> Similar | NDArray[np.float32]:
         """Find the words nearest to the mean of the positive inputs and the negated negative ones.
 
@@ -257,7 +255,7 @@ class Neighbours(Lookup):
         return [(words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
 
 
-def weighted(positive: Queries | None, negative: Queries | None, as_word: AsWord) -> tuple[list[Any], list[float]]:
+def weighted(positive: Queries | None, negative: Queries | None, as_word: _AsWord) -> tuple[list[Any], list[float]]:
     """List words (as strings) and vectors with their weights."""
     listed: list[Any] = []
     weights: list[float] = []
@@ -276,7 +274,7 @@ def weighted(positive: Queries | None, negative: Queries | None, as_word: AsWord
     return listed, weights
 
 
-def as_queries(queries: Any, as_word: AsWord) -> list[Any]:
+def as_queries(queries: Any, as_word: _AsWord) -> list[Any]:
     """List words (as strings) and vectors."""
     of_words = isinstance(queries, np.ndarray) and queries.dtype.kind in "OTU"
     if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1 and not of_words):

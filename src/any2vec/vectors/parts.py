@@ -17,8 +17,6 @@ from any2vec.io.memory import check_finite, first_not_finite, read_only
 from any2vec.llvm.compiled import njit
 from any2vec.options import whole_number
 
-__all__ = ["Parts", "lost_parts", "means_of"]
-
 _WORDS = 1 << 14  # whose parts are listed at a time, and as many n-grams as they may have
 _TOGETHER = 1 << 22
 

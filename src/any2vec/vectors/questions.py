@@ -17,24 +17,6 @@ from any2vec.io.inputs import HEAD, refuse, split, strip
 from any2vec.options import as_path
 from any2vec.vectors.lookup import Lookup
 
-__all__ = [
-    "Pair",
-    "Pairs",
-    "Question",
-    "QuestionSection",
-    "Questions",
-    "as_pairs",
-    "as_questions",
-    "correlations",
-    "fold",
-    "folded_ids",
-    "meant_word",
-    "read_lines",
-    "read_pairs",
-    "read_questions",
-    "require_scipy",
-]
-
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
     """Read the lines of a file, stripped, without UTF-8's byte-order mark; errors name the line."""
@@ -76,7 +58,7 @@ def meant_word(word: str, vectors: Lookup, ids: dict[str, int], fold_case: bool 
     return spelt if vectors.parts is not None and spelt in vectors else None
 
 
-Question: TypeAlias = tuple[str, str, str, str]
+_Question: TypeAlias = tuple[str, str, str, str]
 """a, b, c and d: a is to b as c is to d."""
 
 
@@ -93,7 +75,7 @@ class QuestionSection:
     """
 
     name: str
-    questions: tuple[Question, ...]
+    questions: tuple[_Question, ...]
 
 
 Questions: TypeAlias = str | os.PathLike[str] | Sequence[QuestionSection]
@@ -103,7 +85,7 @@ Questions: TypeAlias = str | os.PathLike[str] | Sequence[QuestionSection]
 def read_questions(path: str | os.PathLike[str]) -> tuple[QuestionSection, ...]:
     """Read a file of analogy questions: lines of four words, in sections that begin with a line ": name"."""
     path = as_path(path)
-    sections: list[tuple[str, list[Question]]] = []
+    sections: list[tuple[str, list[_Question]]] = []
     for number, line in enumerate(read_lines(path), 1):
         if line.startswith(":"):
             if not (name := strip(line[1:])):
@@ -131,14 +113,16 @@ def as_questions(questions: Questions) -> Sequence[QuestionSection]:
     raise Any2VecError(f"questions: a file or a list of QuestionSection is expected, not {shown(questions)}")
 
 
-Pair: TypeAlias = tuple[str, str, float]
+_Pair: TypeAlias = tuple[str, str, float]
 """Two words and how similar people find them."""
 
-Pairs: TypeAlias = str | os.PathLike[str] | Sequence[Pair]
+Pairs: TypeAlias = str | os.PathLike[str] | Sequence[_Pair]
 """A file of pairs, or the pairs."""
 
 
-def read_pairs(path: str | os.PathLike[str], delimiter: str | None = None, encoding: str = "utf-8") -> tuple[Pair, ...]:
+def read_pairs(
+    path: str | os.PathLike[str], delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[_Pair, ...]:
     """Read pairs of words with a score, in the order of the file.
 
     A line is a pair, columns separated by tabs, commas or whitespace, or the `delimiter`: two words, possibly a letter
@@ -148,7 +132,7 @@ def read_pairs(path: str | os.PathLike[str], delimiter: str | None = None, encod
     path = as_path(path)
     if delimiter is not None and not (isinstance(delimiter, str) and delimiter):
         raise Any2VecError(f"`delimiter` is {shown(delimiter)}; a string such as ',' is expected")
-    pairs: list[Pair] = []
+    pairs: list[_Pair] = []
     column = None
     titles = False
     for number, line in enumerate(read_lines(path, encoding), 1):
@@ -170,7 +154,7 @@ def read_pairs(path: str | os.PathLike[str], delimiter: str | None = None, encod
     return tuple(pairs)
 
 
-def as_pairs(pairs: Pairs, delimiter: str | None = None, encoding: str = "utf-8") -> Sequence[Pair]:
+def as_pairs(pairs: Pairs, delimiter: str | None = None, encoding: str = "utf-8") -> Sequence[_Pair]:
     """Read the pairs if they are in a file; refuse what is neither a file nor pairs."""
     if isinstance(pairs, str | os.PathLike):
         return read_pairs(pairs, delimiter, encoding)

@@ -10,13 +10,11 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.errors import library
 from any2vec.io.memory import blocks
 
-__all__ = ["answer", "best", "cosines_of", "directions", "nearest", "neighbour_graph", "no_zeros", "unit"]
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
-Float = TypeVar("Float", bound=np.floating[Any])
-
-BLOCK_ROWS = 32_768
-BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
-BLOCK_QUESTIONS = 4_096  # answered together
+_BLOCK_ROWS = 32_768
+_BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
+_BLOCK_QUESTIONS = 4_096  # answered together
 
 
 def nearest(
@@ -35,8 +33,8 @@ def nearest(
     topn = min(topn, len(matrix))
     ids = np.full((len(queries), topn), -1, np.int64)
     cosines = np.full((len(queries), topn), -np.inf, np.float32)
-    for start in range(0, len(queries), BLOCK_QUERIES):
-        part = slice(start, start + BLOCK_QUERIES)
+    for start in range(0, len(queries), _BLOCK_QUERIES):
+        part = slice(start, start + _BLOCK_QUERIES)
         not_these = None if excluded is None else excluded[part]
         for low, scores in _tiles(matrix, norms, unit(queries[part]), not_these):
             if topn == 1:
@@ -53,8 +51,8 @@ def answer(
     """Return the row nearest to b - a + c for each row a, b, c of `asked`, and its cosine; id -1 if none is left."""
     lengths = no_zeros(norms)[:, None]
     answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
-    for start in range(0, len(asked), BLOCK_QUESTIONS):
-        batch = slice(start, start + BLOCK_QUESTIONS)
+    for start in range(0, len(asked), _BLOCK_QUESTIONS):
+        batch = slice(start, start + _BLOCK_QUESTIONS)
         a, b, c = (matrix[ids] / lengths[ids] for ids in asked[batch, :3].T)
         found = nearest(matrix, norms, b - a + c, 1, excluded=excluded[batch])
         answers[batch], cosines[batch] = (column[:, 0] for column in found)
@@ -84,7 +82,7 @@ def directions(matrix: NDArray[np.float32], norms: NDArray[np.float32]) -> NDArr
     return np.divide(matrix, no_zeros(norms)[:, None], dtype=np.float32)
 
 
-def unit(rows: NDArray[Float]) -> NDArray[Float]:
+def unit(rows: NDArray[_Float]) -> NDArray[_Float]:
     """Return rows of unit length; those of zeros stay zeros."""
     return rows / no_zeros(np.linalg.norm(rows, axis=1))[:, None]
 
@@ -96,7 +94,7 @@ def _tiles(
     excluded: NDArray[np.int64] | None,
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield the first row of each block and the cosines of its rows to the queries, shape (Q, rows)."""
-    size = max(1, BLOCK_ROWS * BLOCK_QUERIES // len(queries))
+    size = max(1, _BLOCK_ROWS * _BLOCK_QUERIES // len(queries))
     for low in range(0, len(matrix), size):
         block = slice(low, low + size)
         scores = queries @ matrix[block].T
@@ -130,12 +128,12 @@ def _keep_top(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cos
     cosines[:] = values[order]
 
 
-def no_zeros(norms: NDArray[Float]) -> NDArray[Float]:
+def no_zeros(norms: NDArray[_Float]) -> NDArray[_Float]:
     """Return norms to divide by: 1 in place of 0."""
     return np.where(norms > 0, norms, np.float32(1))
 
 
-EXACT = 40_000  # rows; comparing all pairs of more takes longer than NN-descent with its half minute of compiling
+_EXACT = 40_000  # rows; comparing all pairs of more takes longer than NN-descent with its half minute of compiling
 
 
 def neighbour_graph(
@@ -146,7 +144,7 @@ def neighbour_graph(
     Rows, shape (n, D), are of unit length (or zero), and more than `topn`. With more than 40,000, some of a row's
     nearest may be missed; their cosines are exact. Needs pynndescent then, which umap-learn brings.
     """
-    if len(rows) <= EXACT:
+    if len(rows) <= _EXACT:
         return _exact(rows, np.arange(len(rows)), topn)
     descent = library("pynndescent", "plot").NNDescent
     index = descent(rows, metric="cosine", n_neighbors=topn + 1, random_state=seed, n_jobs=usable_cores())

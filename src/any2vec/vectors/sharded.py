@@ -14,8 +14,6 @@ from any2vec.vectors.neighbours import Queries, Similar, weighted
 from any2vec.vectors.search import nearest, unit
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["ShardedVectors"]
-
 
 class ShardedVectors:
     """The vectors of all hosts, each with its own rows: what `fit` leaves on a cluster.

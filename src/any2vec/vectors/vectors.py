@@ -8,10 +8,7 @@ from any2vec.vectors.convert import Conversions
 from any2vec.vectors.export.exports import Exports
 from any2vec.vectors.files.hub import Hub
 from any2vec.vectors.gensim_names import GensimNames
-from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.maps import Maps
-
-__all__ = ["NEGATIVE", "Vectors", "load"]
 
 
 class Vectors(GensimNames, Conversions, Exports, Hub, Maps):

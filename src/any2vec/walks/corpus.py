@@ -23,8 +23,6 @@ from any2vec.walks.shares.walker import ShareWalker, walk_shares
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, count, generate, spacing, walk_blocks
 
-__all__ = ["MOST_KEPT", "joined", "share_corpus", "walk_corpus"]
-
 _PIECE = 1 << 16  # positions: they stay in the caches until they are trained on
 
 

@@ -17,8 +17,6 @@ from any2vec.samples.draws import draw, mix
 from any2vec.walks.metapaths import start_on_path
 from any2vec.walks.tables import chosen, half_draw, start_at
 
-__all__ = ["entry_drawn", "first_order"]
-
 _LANES = 64  # walks stepped together; more do not fit in the L1 cache
 
 

@@ -17,17 +17,6 @@ from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.tables import Entries, choices
 
-__all__ = [
-    "NO_PATHS",
-    "Paths",
-    "TypedRows",
-    "check_metapaths",
-    "count_between",
-    "find_paths",
-    "start_on_path",
-    "typed_rows",
-]
-
 _SIGN = "-"
 _USUAL = "such as author-paper-author"
 

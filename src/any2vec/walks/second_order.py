@@ -48,23 +48,6 @@ from any2vec.walks.tables import (
     unit,
 )
 
-__all__ = [
-    "BACK",
-    "END",
-    "FROM_OTHER",
-    "GOLDEN",
-    "IDS",
-    "INNER",
-    "REFUSALS",
-    "bias_of",
-    "draw_candidate",
-    "looked_factor",
-    "second_order",
-    "takes_common",
-    "takes_looked_up",
-    "weight_back",
-]
-
 _LANES = 64
 GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
 REFUSALS = 1024  # of one step: then enumerating costs less than further tries
@@ -74,7 +57,7 @@ IDS = uint64((1 << LOOSE) - 1)
 _FREE, END, INNER, FROM_OTHER, BACK, _RESTART = 0, 1, 2, 4, 8, 16
 
 
-class Bias(NamedTuple):
+class _Bias(NamedTuple):
     """The factors of edges, and what follows from them."""
 
     q: float
@@ -87,12 +70,12 @@ class Bias(NamedTuple):
     looking: bool  # whether the weight of the edge back is looked up; else it is that of any edge
 
 
-def bias_of(p: float, q: float, *, weighted: bool, directed: bool) -> Bias:
+def bias_of(p: float, q: float, *, weighted: bool, directed: bool) -> _Bias:
     """Return what p and q make of edges."""
     back, away = 1.0 / p, 1.0 / q
     excess, common = max(0.0, back - away), 1.0 - away
     looking = excess > 0.0 and (weighted or directed)
-    return Bias(q, back, away, excess, common, 1.0 / common if common > 0.0 else 0.0, q < 1.0, looking)
+    return _Bias(q, back, away, excess, common, 1.0 / common if common > 0.0 else 0.0, q < 1.0, looking)
 
 
 @njit(inline="always")
@@ -106,7 +89,7 @@ def weight_back(slot: int, c: int, relative: Any, levels: Any, weighted: int, ex
 
 @njit(inline="always")
 def draw_candidate(
-    bits: int, degree: int, others: int, most: float, way_back: float, bias: Bias, outward: int
+    bits: int, degree: int, others: int, most: float, way_back: float, bias: _Bias, outward: int
 ) -> tuple[int, int, int]:
     """Draw a candidate: its kind, its place in the row of c or w, and which part of the entry's column it takes.
 
@@ -133,7 +116,7 @@ def draw_candidate(
 
 
 @njit(inline="always")
-def looked_factor(there: bool, other: float, x: int, loose: bool, levels: Any, bias: Bias, extended: int) -> float:
+def looked_factor(there: bool, other: float, x: int, loose: bool, levels: Any, bias: _Bias, extended: int) -> float:
     """Factor of an edge c -> x, if `other` is the weight of w -> x, if that edge is there."""
     if extended:
         factor = in_out(other if there else float32(0.0), levels[2 * x + 1], loose, bias.away)
@@ -144,7 +127,7 @@ def looked_factor(there: bool, other: float, x: int, loose: bool, levels: Any, b
 
 @njit(inline="always")
 def takes_looked_up(
-    there: bool, other: float, x: int, loose: bool, more: float, levels: Any, bias: Bias, outward: int, extended: int
+    there: bool, other: float, x: int, loose: bool, more: float, levels: Any, bias: _Bias, outward: int, extended: int
 ) -> bool:
     """Whether a candidate is taken that was looked up in the row of w; arguments as of `looked_factor`."""
     if extended:
@@ -157,7 +140,7 @@ def takes_looked_up(
 
 @njit(inline="always")
 def takes_common(
-    weight: float, other: float, x: int, c: int, more: float, most: float, levels: Any, bias: Bias, extended: int
+    weight: float, other: float, x: int, c: int, more: float, most: float, levels: Any, bias: _Bias, extended: int
 ) -> bool:
     """Whether a common neighbour is taken that was drawn at w; the edges c -> x and w -> x have these weights."""
     if extended:

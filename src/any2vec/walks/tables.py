@@ -17,32 +17,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import WALKS, below, draw, epoch_key
 from any2vec.samples.negatives import share_columns
 
-__all__ = [
-    "BUCKET",
-    "LOOSE",
-    "WEIGHTED_BUCKET",
-    "Entries",
-    "Starts",
-    "any_twice",
-    "bucket_of",
-    "check_weights",
-    "choices",
-    "chosen",
-    "counted",
-    "find",
-    "half_draw",
-    "in_out",
-    "levels",
-    "marked",
-    "row_tables",
-    "start_at",
-    "start_of",
-    "start_shares",
-    "start_table",
-    "starts_of",
-    "unit",
-]
-
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
 
 BUCKET, WEIGHTED_BUCKET = _SLOTS, 2 * _SLOTS
@@ -100,7 +74,7 @@ def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
     return int64((both >> (uint64(32) * aliased)) & uint64(0xFFFFFFFF))
 
 
-def neighbour_table(
+def _neighbour_table(
     rows: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
 ) -> NDArray[np.int32]:
     """Build hash tables of the rows' neighbours, one after the other; a row must not have a neighbour twice.
@@ -142,7 +116,7 @@ def _fill_neighbours(
 
 
 @njit(nogil=True, cache=True)
-def relative_weights(
+def _relative_weights(
     indptr: NDArray[np.int64], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Divide weights by the mean of their row; return also the largest of each row, and 0 for vertex V."""
@@ -289,7 +263,7 @@ def levels(indptr: NDArray[np.int64], weights: NDArray[np.float32], gamma: float
 
 
 @njit(nogil=True, cache=True)
-def marked(
+def _marked(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], found: NDArray[np.float32]
 ) -> NDArray[np.uint32]:
     """Return the neighbours, with the bit `LOOSE` of those that their vertex has a loose edge to."""
@@ -331,7 +305,7 @@ class RowTables(NamedTuple):
     rows: NDArray[np.int64]  # neighbours of v are entries rows[v] to rows[v + 1] - 1; the last vertex, n, has none
     targets: NDArray[Any]  # neighbours; of a weighted graph `choices`, with the marks of node2vec+
     heaviest: NDArray[np.float32]  # the largest relative weight of each row, for node2vec on weighted graphs
-    table: NDArray[np.int32]  # `neighbour_table`, for node2vec
+    table: NDArray[np.int32]  # `_neighbour_table`, for node2vec
     levels: NDArray[np.float32]  # `levels`, for node2vec+
 
 
@@ -356,14 +330,14 @@ def row_tables(entries: Entries, *, second: bool, extended: bool, gamma: float) 
         indices = np.zeros(1, np.int32)
     indices = read_only(indices)
     usual = levels(indptr, weights, gamma) if extended else _NONE
-    ids = marked(indptr, indices, weights, usual) if extended else indices
+    ids = _marked(indptr, indices, weights, usual) if extended else indices
     targets = indices if weights is None else choices(indptr, ids, weights)
     heaviest, table = _NONE, np.zeros(0, np.int32)
     if second:
         relative = None
         if weights is not None:
-            relative, heaviest = relative_weights(indptr, weights)
-        table = neighbour_table(rows, indices, weights if extended else relative)
+            relative, heaviest = _relative_weights(indptr, weights)
+        table = _neighbour_table(rows, indices, weights if extended else relative)
     return RowTables(rows, targets, heaviest, table, usual)
 
 

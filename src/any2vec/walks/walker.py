@@ -27,13 +27,10 @@ from any2vec.walks.tables import (
     starts_of,
 )
 
-__all__ = ["STARTS", "WalkOptions", "Walker", "check_walks"]
-
-
-MOST = 1_000_000
+_MOST = 1_000_000
 """Largest number of walks from a vertex, and of vertices in a walk."""
 
-BIAS = 1000.0
+_BIAS = 1000.0
 """p and q lie between this and its reciprocal."""
 
 STARTS = ("every", "degree")
@@ -55,13 +52,13 @@ class WalkOptions:
     seed: int = 1  # walks are a function of it
 
     def __post_init__(self) -> None:  # noqa: C901 (checks, one after the other)
-        if not isinstance(self.length, Integral) or not 1 <= self.length <= MOST:
-            raise Any2VecError(f"`length` is {shown(self.length)}; walks must have from 1 to {MOST:,} vertices")
+        if not isinstance(self.length, Integral) or not 1 <= self.length <= _MOST:
+            raise Any2VecError(f"`length` is {shown(self.length)}; walks must have from 1 to {_MOST:,} vertices")
         for name, value in (("p", self.p), ("q", self.q)):
             if not 0 < value < inf:
                 raise Any2VecError(f"`{name}` is {value}; it must be a number above 0")
-            if not 1 / BIAS <= value <= BIAS:
-                raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
+            if not 1 / _BIAS <= value <= _BIAS:
+                raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / _BIAS:g} to {_BIAS:g}")
         if not 0 <= self.restart < 1:
             raise Any2VecError(f"`restart` is {self.restart}; it must be from 0 to below 1")
         if not isfinite(self.gamma):
@@ -94,8 +91,8 @@ class WalkOptions:
 
 def check_walks(walks: int, length: int, **how: Any) -> None:
     """Raise an error if the number of walks from each vertex, or an option of walks, is out of range."""
-    if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
-        raise Any2VecError(f"`walks` is {shown(walks)}; each vertex must have from 1 to {MOST:,}")
+    if not isinstance(walks, Integral) or not 1 <= walks <= _MOST:
+        raise Any2VecError(f"`walks` is {shown(walks)}; each vertex must have from 1 to {_MOST:,}")
     WalkOptions(length=length, **how)
 
 

@@ -16,19 +16,6 @@ from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
-__all__ = [
-    "WalkBlock",
-    "Walks",
-    "check_edges",
-    "compact",
-    "count",
-    "count_visits",
-    "generate",
-    "spacing",
-    "walk_blocks",
-    "write_text",
-]
-
 T = TypeVar("T")
 
 _BLOCK = 4096  # walks in a block, which stay in the caches

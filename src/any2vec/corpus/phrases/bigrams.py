@@ -32,14 +32,12 @@ from any2vec.corpus.scan import END, IdText, Piece
 from any2vec.io.memory import write_all, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["find_bigrams"]
-
-WORDS_PER_PART = 1 << 15  # so that a part fits into a core's cache
-FEWEST_PARTS, MOST_PARTS = 4, 4096
-RELEASES = 16  # how often the memory that maps the pairs is given back
+_WORDS_PER_PART = 1 << 15  # so that a part fits into a core's cache
+_FEWEST_PARTS, _MOST_PARTS = 4, 4096
+_RELEASES = 16  # how often the memory that maps the pairs is given back
 
 
-class Bigrams(NamedTuple):
+class _Bigrams(NamedTuple):
     """Pairs of words: ids (int32), ids of the connector words between them, counts (int64) and scores (float32)."""
 
     firsts: NDArray[Any]
@@ -58,9 +56,9 @@ class _Segments(NamedTuple):
     maps: list[mmap]
 
 
-def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder: Path, threads: int) -> Bigrams:
+def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder: Path, threads: int) -> _Bigrams:
     """Find the pairs of words that are phrases by `rule`, in no particular order."""
-    bits = int(np.clip(text.words // WORDS_PER_PART, FEWEST_PARTS, MOST_PARTS)).bit_length() - 1
+    bits = int(np.clip(text.words // _WORDS_PER_PART, _FEWEST_PARTS, _MOST_PARTS)).bit_length() - 1
     of_words = rule.weights(text.counts, text.words)
     of_words[connectors] = CONNECTOR
     weights = [of_words[ids] for ids in text.final]
@@ -94,14 +92,14 @@ def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder
             found: list[tuple[NDArray[Any], ...]] = []
             for part, kept in enumerate(counted):
                 found.append(kept)
-                if part % max((1 << bits) // RELEASES, 1) == 0:
+                if part % max((1 << bits) // _RELEASES, 1) == 0:
                     release(chain.from_iterable(segment.maps for segment in segments))
     finally:
         for writer in writers:
             writer.remove()
     firsts, between, seconds, counts, scores = (np.concatenate(column) for column in zip(*found, strict=True))
     betweens = [() if runs is None else runs.words(run) for run in between.tolist()]
-    return Bigrams(firsts, betweens, seconds, counts, scores)
+    return _Bigrams(firsts, betweens, seconds, counts, scores)
 
 
 class _Writer:

@@ -17,9 +17,7 @@ from any2vec.io.inputs import changed
 from any2vec.io.outputs import Chunk
 from any2vec.llvm.compiled import njit
 
-__all__ = ["join", "joined_blocks", "sentence_runs", "spelled"]
-
-NOT_JOINED, OPEN = -1, -2  # how what began before a piece goes on in it, if it is not joined to a phrase
+_NOT_JOINED, _OPEN = -1, -2  # how what began before a piece goes on in it, if it is not joined to a phrase
 
 
 def join(
@@ -42,7 +40,7 @@ def join(
             held[0][1][at] = phrases[went]
             held[0][1][at + 1 :] = INSIDE
             joined[went] += 1
-        if went != OPEN:
+        if went != _OPEN:
             _store(text, held)
         at = at if held else place
         held.append((piece, ids))
@@ -111,7 +109,7 @@ def _join(
     where that begins, -1 if before this piece; and the number of the phrase to which `head` was joined, or how it went.
     """
     place = -1  # of the head
-    went = OPEN if head >= 0 else NOT_JOINED
+    went = _OPEN if head >= 0 else _NOT_JOINED
     for i in range(ids.size):
         if ids[i] >= 0:
             word = int(final[ids[i]])
@@ -132,17 +130,17 @@ def _join(
                 head = first_head + number - phrases.size
             else:
                 ids[i] = word
-                if went == OPEN:
-                    went = NOT_JOINED
+                if went == _OPEN:
+                    went = _NOT_JOINED
                 head, place = word, i
         elif ids[i] == END:
-            if went == OPEN:
-                went = NOT_JOINED
+            if went == _OPEN:
+                went = _NOT_JOINED
             head = place = -1
     return head, place, went
 
 
-LINE_FEED = 10
+_LINE_FEED = 10
 
 
 def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: str, threads: int) -> Iterator[Chunk]:
@@ -166,7 +164,7 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: s
         for block, out in written:
             if len(out):
                 yield out.data
-                ended = bool(out[-1] == LINE_FEED)
+                ended = bool(out[-1] == _LINE_FEED)
             if block.last and not ended:
                 yield b"\n"
                 ended = True

@@ -17,29 +17,7 @@ from any2vec.io.inputs import HEAD, refuse
 from any2vec.llvm.compiled import njit
 from any2vec.options import can_be_path
 
-__all__ = [
-    "CONNECTOR",
-    "HALF",
-    "NO_RUN",
-    "NPMI",
-    "ONE",
-    "RARE",
-    "SCORINGS",
-    "WORD2PHRASE",
-    "Rule",
-    "Runs",
-    "check_connectors",
-    "connectors_of",
-    "find",
-    "hash_pair",
-    "longer",
-    "may_be_phrase",
-    "named",
-    "pack",
-    "put",
-]
-
-PRIME, HALF, ONE, TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1), np.uint64(2)
+_PRIME, HALF, _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1), np.uint64(2)
 
 
 @njit(nogil=True, cache=True)
@@ -51,8 +29,8 @@ def pack(first: int, second: int) -> np.uint64:
 @njit(nogil=True, cache=True)
 def hash_pair(pair: np.uint64) -> np.uint64:
     """Hash two ids, packed in 64 bits; the highest bits are the best."""
-    hashed = (pair ^ (pair >> HALF)) * PRIME
-    return np.uint64((hashed ^ (hashed >> HALF)) * PRIME)
+    hashed = (pair ^ (pair >> HALF)) * _PRIME
+    return np.uint64((hashed ^ (hashed >> HALF)) * _PRIME)
 
 
 @njit(nogil=True, cache=True)
@@ -61,9 +39,9 @@ def find(pair: np.uint64, hashed: np.uint64, slots: NDArray[np.uint64]) -> int:
     mask = np.uint64(slots.size - 2)
     slot = (hashed >> HALF) & mask
     while slots[slot] != 0:
-        if slots[slot] == pair + ONE:
-            return int(np.int64(slots[slot + ONE]))
-        slot = (slot + TWO) & mask
+        if slots[slot] == pair + _ONE:
+            return int(np.int64(slots[slot + _ONE]))
+        slot = (slot + _TWO) & mask
     return -1
 
 
@@ -73,8 +51,8 @@ def put(pair: np.uint64, hashed: np.uint64, number: int, slots: NDArray[np.uint6
     mask = np.uint64(slots.size - 2)
     slot = (hashed >> HALF) & mask
     while slots[slot] != 0:
-        slot = (slot + TWO) & mask
-    slots[slot], slots[slot + ONE] = pair + ONE, np.uint64(number)
+        slot = (slot + _TWO) & mask
+    slots[slot], slots[slot + _ONE] = pair + _ONE, np.uint64(number)
 
 
 WORD2PHRASE, NPMI = "word2phrase", "npmi"
@@ -82,7 +60,7 @@ SCORINGS = (WORD2PHRASE, NPMI)
 
 CONNECTOR = np.float32(-1)  # the weight of a connector word
 RARE = np.float32(np.inf)  # of a word that is in no phrase
-SLACK = 1 - 1e-5  # of a bound in float32
+_SLACK = 1 - 1e-5  # of a bound in float32
 
 
 @dataclass(frozen=True)
@@ -106,7 +84,7 @@ class Rule:
     def factor(self, words: int) -> np.float32:
         """Return the factor that `may_be_phrase` takes."""
         bound = max(self.threshold, 0) if self.scoring == NPMI else self.threshold / words
-        return np.float32(SLACK * bound)
+        return np.float32(_SLACK * bound)
 
     def phrases(
         self, counts: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64], words: int
@@ -142,15 +120,15 @@ def _npmi(
 
 
 NO_RUN = 0
-FIRST_RUNS = 1 << 10
+_FIRST_RUNS = 1 << 10
 
 
 class Runs:
     """The runs after words that may begin a phrase; each is a shorter run (`NO_RUN`: none) and one more word."""
 
     def __init__(self, text: IdText, weights: list[NDArray[np.float32]], across: bool) -> None:
-        self.slots = np.zeros(4 * FIRST_RUNS, np.uint64)
-        self._parts = np.zeros((FIRST_RUNS, 2), np.int32)
+        self.slots = np.zeros(4 * _FIRST_RUNS, np.uint64)
+        self._parts = np.zeros((_FIRST_RUNS, 2), np.int32)
         self._number = 1
         self.befores: list[tuple[Piece, int, int]] = []  # a piece, the last other word before it (or -1), and its run
         before, weight, run = -1, RARE, NO_RUN
@@ -229,10 +207,10 @@ def _fill(parts: NDArray[np.int32], number: int, slots: NDArray[np.uint64]) -> N
 
 
 _ENGLISH = "a an the for of with without at from to in on by and or"
-CONNECTORS = {"english": tuple(_ENGLISH.split())}
+_CONNECTORS = {"english": tuple(_ENGLISH.split())}
 """Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
 
-_WAYS = f"{', '.join(map(repr, CONNECTORS))}, a file of words, or a list of words"
+_WAYS = f"{', '.join(map(repr, _CONNECTORS))}, a file of words, or a list of words"
 
 
 def check_connectors(given: Any) -> None:
@@ -253,14 +231,14 @@ def connectors_of(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     if isinstance(given, str | Path):
-        return CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read(Path(given))))
+        return _CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read(Path(given))))
     words = dict.fromkeys(map(_spelt, given))
     return tuple(sorted(words) if isinstance(given, set | frozenset) else words)
 
 
 def named(words: tuple[str, ...]) -> str | list[str]:
     """Return the name of the set that has these words, else a list of them."""
-    return next((name for name, known in CONNECTORS.items() if set(known) == set(words)), list(words))
+    return next((name for name, known in _CONNECTORS.items() if set(known) == set(words)), list(words))
 
 
 def _spelt(word: Any) -> Any:

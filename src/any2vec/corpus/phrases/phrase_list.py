@@ -20,10 +20,8 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["PHRASES", "PhraseList", "find_phrases", "join_phrases", "lines_of", "read_phrases"]
 
-
-class Pass(NamedTuple):
+class _Pass(NamedTuple):
     """Pairs of words that one pass joins, the best first: with the connector words between them, counts and scores."""
 
     firsts: Sequence[str]
@@ -38,9 +36,9 @@ class PhraseList:
     """The phrases that passes over a text found; the words of a pass may be phrases of those before it."""
 
     joiner: str
-    passes: Sequence[Pass]
+    passes: Sequence[_Pass]
 
-    def joined(self, found: Pass) -> list[str]:
+    def joined(self, found: _Pass) -> list[str]:
         """Return the phrases of a pass."""
         rows = zip(found.firsts, found.betweens, found.seconds, strict=True)
         return [self.joiner.join((first, *between, second)) for first, between, second in rows]
@@ -105,7 +103,7 @@ def find_phrases(
     join_last: bool = True,
 ) -> PhraseList:
     """Find phrases, a pass by each rule, on the text that those before have joined; the last join may be left out."""
-    passes: list[Pass] = []
+    passes: list[_Pass] = []
     sign = joiner.encode()
     names = [word.encode() for word in connectors]
     connector_ids = text.add(names)
@@ -120,7 +118,7 @@ def find_phrases(
         _, one, two, between, order = map(list, zip(*ranked, strict=True))
         decoded = [[word.decode() for word in words] for words in (one, two)]
         inner = [tuple(word.decode() for word in words) for words in between]
-        passes.append(Pass(decoded[0], inner, decoded[1], counts[order], scores[order]))
+        passes.append(_Pass(decoded[0], inner, decoded[1], counts[order], scores[order]))
         if number == len(rules) and not join_last:
             break
         phrases = text.add([sign.join((a, *inside, b)) for a, inside, b in zip(one, between, two, strict=True)])
@@ -190,7 +188,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
         if both:
             word = shown(min(both))
             raise Any2VecError(f"{path}: {word} is a connector word of a phrase, and begins or ends one of this pass")
-        passes.append(Pass(firsts, betweens, seconds, np.array(counts, np.int64), np.array(scores, np.float32)))
+        passes.append(_Pass(firsts, betweens, seconds, np.array(counts, np.int64), np.array(scores, np.float32)))
     return PhraseList(joiner, passes), settings
 
 

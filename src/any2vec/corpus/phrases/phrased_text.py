@@ -22,8 +22,6 @@ from any2vec.io.replaceable import marked
 from any2vec.io.streams import list_type, parquet_columns
 from any2vec.io.temporary import temporary_folder
 
-__all__ = ["PHRASED_TEXT", "KeptText", "PhrasedText", "input_files", "keep_text", "path_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class KeptText:

@@ -18,8 +18,6 @@ from any2vec.io.memory import disk_errors, memory_errors
 from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.options import Parameters, check_options, documented, option, plain_number
 
-__all__ = ["Phrases"]
-
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"

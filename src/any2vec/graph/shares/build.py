@@ -56,12 +56,10 @@ from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.memory import memory_errors, zeros
 
-__all__ = ["has_parts", "read_share"]
-
 _FEW = 1 << 12  # vertices for which there is memory at first
 
 
-def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> tuple[GraphShare, list[str]]:
+def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> tuple[GraphShare, list[str]]:
     """Build a host's share, and say what the user should know of how the graph was read; collective."""
     directed, communicator = bool(asked.directed), Counted(communicator)
     with together(communicator), memory_errors(part.title):
@@ -353,7 +351,7 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
         check_columns(reading, part.title, part.columns)
         if asked.names is not None:
             given_names(asked.names, EdgeTable(part.title, [], []))
-    share, notes = build_share(part, asked, communicator)
+    share, notes = _build_share(part, asked, communicator)
     with together(communicator):
         check_unchanged(files or ())
     if communicator.rank == 0:

@@ -36,8 +36,6 @@ from any2vec.graph.sources.arrow import parquet_reader
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import open_parquet, release_parquet
 
-__all__ = ["WHOLE", "EdgePart", "MemoryPart", "ParquetPart", "TextPart"]
-
 WHOLE = "`graph='whole'`, with which every host reads the whole graph"
 _EDGES = 1 << 17  # in a block
 

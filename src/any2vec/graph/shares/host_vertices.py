@@ -12,8 +12,6 @@ from any2vec.graph.numbering import NameWriter, spelled
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["HostVertices"]
-
 _FEW = 1 << 12  # vertices for which there is memory at first
 _SENT = 1 << 17  # names sent at a time
 _MOST = 2**31 - 1

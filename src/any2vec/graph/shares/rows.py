@@ -16,8 +16,6 @@ from any2vec.graph.csr import CSR, NONE, Floats, Ints, Longs, merged
 from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["RowBuilder", "count_entries", "entries_by_host", "renumber"]
-
 _LONG = 1 << 14  # entries of a row from which NumPy sorts it: never in quadratic time
 _COPIED = 1 << 20  # entries copied at a time
 _LOW, _HIGH = np.uint64(0xFFFFFFFF), np.uint64(32)

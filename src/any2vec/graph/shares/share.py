@@ -22,8 +22,6 @@ from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, fi
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import available, memory_errors, size
 
-__all__ = ["GRAPHS", "GraphShare", "cut_graph", "even_cuts", "in_parts"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphShare:

@@ -18,13 +18,11 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import open_parquet, release_parquet
 
-__all__ = ["from_arrow", "is_plain", "parquet_reader", "plain_table", "read_parquet", "read_parquets", "selected"]
-
 _FEW = 1 << 20  # integers up to this, or to some times the rows, are looked up in an array
 _MANY = 2**31 - 2
 
 
-class ColumnVertices:
+class _ColumnVertices:
     """Gives vertices codes, as parse.py does: integers that are not large are their own, other names are in a table.
 
     A graph's vertices are all added as integers, or all as strings.
@@ -92,7 +90,7 @@ def plain_table(names: Sequence[Any], columns: Sequence[NDArray[Any]], chosen: C
 
 def from_arrow(table: Any, chosen: Chosen, title: str) -> EdgeTable:
     """Take an edge from each row of a table in memory of the chosen columns, which are plain."""
-    reader = ColumnReader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
+    reader = _ColumnReader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
     reader.read(table.to_batches(_ROWS), title)
     found = reader.table(title)
     found.names = list(found.names)
@@ -113,12 +111,12 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
     return reader.table(title)
 
 
-def _read_file(reader: "ColumnReader", file: InputFile) -> None:
+def _read_file(reader: "_ColumnReader", file: InputFile) -> None:
     with open_parquet(_path(file)) as opened:
         reader.read(reader.batches(opened), file.name)
 
 
-def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["ColumnReader", list[int]]:
+def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["_ColumnReader", list[int]]:
     """Return what reads the columns of files, after a look at all their headers, and each file's number of rows."""
     kinds, rows = [], []
     wanted: list[str] = []
@@ -135,17 +133,17 @@ def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["C
                 raise Any2VecError(f"{file.name}: has more than one column {shown(twice[0])}; rename one of them")
             kinds.append([schema.field(name).type for name in wanted])
             rows.append(opened.metadata.num_rows)
-    return ColumnReader(wanted, chosen, sum(rows), any(_has_text(types, chosen) for types in kinds)), rows
+    return _ColumnReader(wanted, chosen, sum(rows), any(_has_text(types, chosen) for types in kinds)), rows
 
 
-class ColumnReader:
+class _ColumnReader:
     """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends."""
 
     def __init__(self, names: Sequence[str], chosen: Chosen, rows: int, text: bool) -> None:
         self._names = list(names)
         self.chosen = chosen
         self._text = text
-        self.vertices = ColumnVertices(rows)
+        self.vertices = _ColumnVertices(rows)
         self._edges: list[Edges] = []
         self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
         """By column: its last dictionary, the codes of its strings, and which are empty."""

@@ -16,17 +16,6 @@ from any2vec.graph.csr import Edges, joined, once
 from any2vec.graph.numbering import NO_COLON, kinds_in_turn, kinds_of_names, numbered_names, plain_names
 from any2vec.graph.sources.tables import as_array, from_array, from_table, is_array, is_table
 
-__all__ = [
-    "from_data",
-    "from_dgl",
-    "from_edges_by_kinds",
-    "from_hetero_data",
-    "has_edges_by_kinds",
-    "is_data",
-    "is_dgl",
-    "is_hetero_data",
-]
-
 _NAME = "the Data"
 
 
@@ -46,9 +35,9 @@ def from_data(source: Any, options: ReadOptions) -> EdgeTable:
     if options.bipartite or (callable(bipartite := getattr(source, "is_bipartite", None)) and bipartite()):
         how = "give data.edge_index with `bipartite=True`"
         raise Any2VecError(f"{_NAME}: joins vertices of two types, each numbered from 0; {how}")
-    ends = checked_ends(given, _NAME)
-    vertices = checked_size(getattr(source, "num_nodes", None), int(ends.max(initial=-1)) + 1, _NAME)
-    weights = checked_tensor_weights(getattr(source, "edge_weight", None), ends, options, _NAME)
+    ends = _checked_ends(given, _NAME)
+    vertices = _checked_size(getattr(source, "num_nodes", None), int(ends.max(initial=-1)) + 1, _NAME)
+    weights = _checked_tensor_weights(getattr(source, "edge_weight", None), ends, options, _NAME)
     others = {"edge_attr": getattr(source, "edge_attr", None)}
     notes = unread_noted(_NAME, others, weights, options.weighted, "edge_weight")
     sources, targets = ends.astype(np.int32)
@@ -57,7 +46,7 @@ def from_data(source: Any, options: ReadOptions) -> EdgeTable:
     return EdgeTable(_NAME, [edges], plain_names(vertices), notes=notes, numbered=[("vertex", vertices)], once=both)
 
 
-def checked_ends(given: Any, name: str) -> NDArray[Any]:
+def _checked_ends(given: Any, name: str) -> NDArray[Any]:
     """Return an `edge_index` as an array of shape (2, E), of integers from 0."""
     ends = as_array(given, f"{name}, edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
@@ -70,7 +59,7 @@ def checked_ends(given: Any, name: str) -> NDArray[Any]:
     return ends
 
 
-def checked_size(stored: Any, needed: int, name: str) -> int:
+def _checked_size(stored: Any, needed: int, name: str) -> int:
     """Return the number of vertices: `num_nodes`, which is `stored`, or as many as the edges need."""
     if stored is None and needed < 2**31:
         return needed
@@ -83,7 +72,7 @@ def checked_size(stored: Any, needed: int, name: str) -> int:
     return int(stored)
 
 
-def checked_tensor_weights(
+def _checked_tensor_weights(
     given: Any, ends: NDArray[Any], options: ReadOptions, name: str
 ) -> NDArray[np.float32] | None:
     """Return the weights of edges; None if there are none, or they are not read."""
@@ -131,8 +120,8 @@ def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
         given = getattr(store, "edge_index", None)
         if given is None:
             raise Any2VecError(f"{name}: has no edge_index; set it, such as to its adjacency matrix' coordinates")
-        ends = checked_ends(given, name)
-        weights = checked_tensor_weights(getattr(store, "edge_weight", None), ends, options, name)
+        ends = _checked_ends(given, name)
+        weights = _checked_tensor_weights(getattr(store, "edge_weight", None), ends, options, name)
         relations.append(_Relation(name, kind, ends, weights))
         others = {"edge_attr": getattr(store, "edge_attr", None)}
         notes += unread_noted(name, others, weights, options.weighted, "edge_weight")
@@ -156,9 +145,9 @@ def from_dgl(source: Any, options: ReadOptions) -> EdgeTable:
     for kind in source.canonical_etypes:
         name = f"{title}, {kind!r}"
         pair = [as_array(ends, name) for ends in source.edges(etype=kind)]
-        ends = checked_ends(np.stack(pair), name)
+        ends = _checked_ends(np.stack(pair), name)
         data = dict(source.edges[kind].data)
-        weights = checked_tensor_weights(data.get("weight"), ends, options, name)
+        weights = _checked_tensor_weights(data.get("weight"), ends, options, name)
         relations.append(_Relation(name, kind, ends, weights))
         notes += unread_noted(name, data, weights, options.weighted)
     return _joined(title, relations, {kind: source.num_nodes(kind) for kind in source.ntypes}, options, notes)
@@ -226,7 +215,7 @@ def _sized(title: str, relations: list[_Relation], sizes: dict[str, Any]) -> lis
     for relation in relations:
         for kind, column in zip((relation.key[0], relation.key[-1]), relation.ends, strict=True):
             needed[kind] = max(needed.get(kind, 0), int(column.max(initial=-1)) + 1)
-    return [(kind, checked_size(sizes.get(kind), count, f"{title}, {kind!r}")) for kind, count in needed.items()]
+    return [(kind, _checked_size(sizes.get(kind), count, f"{title}, {kind!r}")) for kind, count in needed.items()]
 
 
 def has_edges_by_kinds(source: Any) -> bool:

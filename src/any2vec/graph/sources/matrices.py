@@ -22,9 +22,7 @@ from any2vec.io.inputs import HEAD, InputFile, foreign
 from any2vec.io.memory import available
 from any2vec.io.streams import naming, open_stream
 
-__all__ = ["from_dense", "from_matrix", "is_matrix", "load_mat", "read_mat", "read_mtx", "read_npz"]
-
-MOST = 2**31 - 1
+_MOST = 2**31 - 1
 _BYTES = 30  # of a vertex: its rows, its name and where this begins
 _KILLED = -9
 _MARKET = b"%%matrixmarket"
@@ -78,8 +76,8 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     shape = tuple(matrix.shape)
     bipartite = _is_bipartite(shape, options, name)
     vertices = sum(shape) if bipartite else shape[0]
-    if vertices > MOST:
-        raise Any2VecError(f"{name}: has {vertices:,} vertices; at most {MOST:,} (2^31 - 1) are supported")
+    if vertices > _MOST:
+        raise Any2VecError(f"{name}: has {vertices:,} vertices; at most {_MOST:,} (2^31 - 1) are supported")
     _check_real(matrix.dtype, name)
     _check_indices(matrix, name)
     _check_fits(_BYTES * vertices, name, f"a graph of {vertices:,} vertices")

@@ -12,17 +12,6 @@ from any2vec.graph.csr import Edges
 from any2vec.graph.graph import Kinds
 from any2vec.graph.names import VertexIds, label_name, vertex_name
 
-__all__ = [
-    "from_igraph",
-    "from_neighbours",
-    "from_networkx",
-    "from_pairs",
-    "is_igraph",
-    "is_networkx",
-    "is_view",
-    "refuse_view",
-]
-
 
 def is_networkx(source: Any) -> bool:
     """Whether an object is a graph of networkx."""

@@ -15,8 +15,6 @@ from any2vec.graph.sources.arrow import from_arrow, is_plain, plain_table, selec
 from any2vec.graph.sources.matrices import from_dense
 from any2vec.graph.sources.objects import from_pairs
 
-__all__ = ["as_array", "from_array", "from_table", "is_array", "is_lazy", "is_table", "refuse_lazy"]
-
 _FRAME = "the data frame"
 
 
@@ -77,7 +75,7 @@ def _is_adjacency(source: Any) -> bool:
     return len(index) == len(source.columns) and set(index) == set(source.columns)
 
 
-def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
+def _from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
     """Take an edge from each record of a structured array."""
     title, names = "the structured array", list(source.dtype.names or ())
     if source.ndim != 1:
@@ -166,7 +164,7 @@ def from_array(source: Any, options: ReadOptions) -> EdgeTable:
     array = as_array(source)
     kind = array.dtype.kind
     if array.dtype.names:
-        return from_structured(array, options)
+        return _from_structured(array, options)
     if np.ma.is_masked(array):
         raise Any2VecError(f"{_ARRAY}: has masked entries; give the edges without them")
     if kind == "O" and array.ndim == 1:  # of tuples, as an index of pandas has them

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 
-__all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner", "SumCombiner", "Touched"]
-
 
 @dataclass(frozen=True, eq=False)
 class CombinerContext:

@@ -41,8 +41,6 @@ from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Tou
 from any2vec.sync.combiners.quadratic import QuadraticModel
 from any2vec.sync.rebalancing import row_sample
 
-__all__ = ["Curvature"]
-
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a matrix that are all sampled: by all hosts together; by each
 _ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors; one by one, if along fewer
 _WIDTH = register_width()

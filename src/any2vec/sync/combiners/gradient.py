@@ -10,8 +10,6 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import PartsCombiner
 
-__all__ = ["Gradient", "gradient_row"]
-
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
 def gradient_row(parts: Any, out: Any) -> None:

@@ -35,8 +35,6 @@ from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import CombinerContext, Touched
 
-__all__ = ["SEEN", "Means", "QuadraticModel", "axes_of", "moments"]
-
 _ROWS = 8  # rows whose moments are added at a time
 
 
@@ -74,7 +72,7 @@ class Means(NamedTuple):
         return np.asarray(shared + (self.moments - shared) / rows)
 
 
-def axes_of(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
+def _axes_of(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
     """Eigenvalues, in rising order; `shared`; eigenvectors. If `shared` is not 0, the last is along `mean`."""
     if not is_finite(np.vstack([matrix, mean])):
         return np.zeros((len(matrix) + 2, len(matrix)), np.float32)
@@ -176,7 +174,7 @@ class QuadraticModel:
                 e, t = (Means.of(total, channel.communicator.size) for total in sums)
                 apart = float(e.row @ e.row) * t.updates * self._mean_apart
                 joined = e.joined(self._context.independent)
-                found[:] = axes_of(t.moments, e.row, apart), axes_of(joined, t.row, 0.0)
+                found[:] = _axes_of(t.moments, e.row, apart), _axes_of(joined, t.row, 0.0)
                 if joined is not e.moments:
                     values = found[0, 0] * _shares(found[0, 2:], joined, e.moments)
                     order = np.argsort(values, kind="stable")

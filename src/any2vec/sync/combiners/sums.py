@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from any2vec.llvm.compiled import njit
 from any2vec.sync.combiners.base import PartsCombiner, SumCombiner
 
-__all__ = ["Adasum", "Average", "Sum"]
-
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _combine(parts: Any, starts: Any, out: Any) -> None:

@@ -37,8 +37,6 @@ from any2vec.training.checkpoints.checkpoint_files import (
 from any2vec.training.checkpoints.manifest import FORMAT, Facts, listed, note_name, shard_name
 from any2vec.training.state import TrainingState
 
-__all__ = ["Checkpoints"]
-
 _POLL = 0.01
 
 

@@ -18,19 +18,7 @@ from any2vec.io.inputs import open_regular
 from any2vec.private import lock, private, unlock
 from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, own_digest, read_manifest
 
-__all__ = [
-    "INCOMPLETE",
-    "LOCK",
-    "CheckpointFiles",
-    "FolderLock",
-    "check_folder",
-    "check_not_written",
-    "flush",
-    "gone",
-    "put",
-]
-
-LOCK = "lock"
+_LOCK = "lock"
 
 _PATIENCE, _POLL = 0.2, 0.02  # seconds: so long, at most, others look whether a folder is locked
 
@@ -42,7 +30,7 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, advice: str, *, create: bool = True) -> None:
-        path, self.missing = folder / LOCK, ""
+        path, self.missing = folder / _LOCK, ""
         with suppress(FileNotFoundError):
             _check_own(path, path.lstat())
         flags = os.O_RDWR | os.O_CREAT * create | getattr(os, "O_NONBLOCK", 0)
@@ -130,7 +118,7 @@ class CheckpointFiles:
         shards, name = [shard["file"] for shard in manifest["shards"]], manifest_name(self.next)
         here, there = self._incomplete / name, self._folder / name
         for taken in [*shards, name]:
-            if not gone(self._folder / taken):
+            if not _gone(self._folder / taken):
                 raise FileExistsError(errno.EEXIST, f"{taken} is there already")
         put(here, manifest | {"sha256": own_digest(manifest)}, durable=True)
         for shard in shards:
@@ -202,8 +190,8 @@ def check_folder(folder: Path, *, resumed: bool) -> None:
             raise Any2VecError(f"{folder / INCOMPLETE}: {what}; move it elsewhere, or give another folder")
         return
     ours = {*_half_moved(folder), *_left_by_old(folder)} | ({INCOMPLETE} if is_ours else set())
-    if LOCK in names and _is_lock((folder / LOCK).lstat()):
-        ours.add(LOCK)
+    if _LOCK in names and _is_lock((folder / _LOCK).lstat()):
+        ours.add(_LOCK)
     if others := names - ours:
         what = f"the folder holds other files, such as {min(others)!r}, and no checkpoint"
         raise Any2VecError(f"{folder}: {what}; give a new folder, or an empty one")
@@ -220,7 +208,7 @@ def put(path: Path, content: Facts, *, durable: bool = False) -> None:
     beside.rename(path)
 
 
-def gone(path: Path) -> bool:
+def _gone(path: Path) -> bool:
     """Whether no file has this name, and the file system says so."""
     try:
         path.lstat()
@@ -285,7 +273,7 @@ def _left_by_old(folder: Path) -> set[str]:
         with open_regular(folder / _LIST) as file:
             content = json.loads(file.read(_LARGEST))
         if not (folder / _LIST).is_symlink() and content["sha256"] == own_digest(content):
-            left = {name for name in content["files"] if _number(name) and not gone(folder / name)}
+            left = {name for name in content["files"] if _number(name) and not _gone(folder / name)}
             return {_LIST, *left}.difference(*_whole(folder).values())
     return set()
 

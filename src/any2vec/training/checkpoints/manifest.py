@@ -21,22 +21,8 @@ from any2vec.training.options import Decay
 from any2vec.training.schedule import MOST_ROUNDS, Schedule
 from any2vec.training.state import MeterState
 
-__all__ = [
-    "FORMAT",
-    "MANIFEST",
-    "Facts",
-    "checksum",
-    "damage",
-    "listed",
-    "manifest_name",
-    "note_name",
-    "own_digest",
-    "read_manifest",
-    "shard_name",
-]
-
 FORMAT = 2
-MANIFEST = re.compile(r"(\d{6,12})\.json")
+_MANIFEST = re.compile(r"(\d{6,12})\.json")
 
 _LARGEST = 1 << 26  # bytes of a manifest
 _MOST = 1 << 62  # of any whole number in it
@@ -63,7 +49,7 @@ def note_name(version: int, host: int) -> str:
 
 def listed(folder: Path) -> list[tuple[int, Path]]:
     """List the files named as manifests in a folder, with their versions, the oldest first."""
-    found = [(int(m[1]), path) for path in folder.iterdir() if (m := MANIFEST.fullmatch(path.name))]
+    found = [(int(m[1]), path) for path in folder.iterdir() if (m := _MANIFEST.fullmatch(path.name))]
     return sorted((version, path) for version, path in found if path.name == manifest_name(version))
 
 
@@ -73,7 +59,7 @@ def own_digest(manifest: Facts) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def checksum(path: Path) -> int:
+def _checksum(path: Path) -> int:
     """CRC-32 of a file."""
     found = 0
     with open_regular(path) as file:
@@ -113,7 +99,7 @@ def damage(folder: Path, shard: Facts) -> str:
         size = path.stat().st_size
         if size != shard["bytes"]:
             return f"{path}: has {size:,} bytes, not {shard['bytes']:,}: it was truncated, or changed"
-        return "" if checksum(path) == shard["crc32"] else f"{path}: damaged: its CRC-32 is not that of the manifest"
+        return "" if _checksum(path) == shard["crc32"] else f"{path}: damaged: its CRC-32 is not that of the manifest"
     except OSError as error:
         return f"{path}: cannot be read: {error.strerror or error}"
 

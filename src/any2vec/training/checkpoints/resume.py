@@ -25,8 +25,6 @@ from any2vec.training.checkpoints.manifest import Facts, damage, listed, read_ma
 from any2vec.training.options import Options
 from any2vec.training.state import TrainingState
 
-__all__ = ["corpus_facts", "read_state"]
-
 _SAMPLED = 4096  # positions of W by which a corpus is recognised
 _USUAL = {declared.name: declared.default for declared in fields(Options)} | {
     "negatives_per": "window",

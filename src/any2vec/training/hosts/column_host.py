@@ -35,12 +35,10 @@ from any2vec.training.hosts.host import Host, Task
 from any2vec.training.schedule import MOST_ROUNDS
 from any2vec.training.start import Start
 
-__all__ = ["ColumnHost", "SharedIds", "share_ids"]
-
 _WHAT = ("inspect", "both", "ids")
 
 
-class SharedIds(NamedTuple):
+class _SharedIds(NamedTuple):
     """Consecutive words of W."""
 
     ids: NDArray[np.int32]  # (n,): Their ids
@@ -49,9 +47,9 @@ class SharedIds(NamedTuple):
     first: int  # position in W of ``ids[0]``
 
 
-def share_ids(
+def _share_ids(
     worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel, vertices: int
-) -> SharedIds:
+) -> _SharedIds:
     """Gather positions low..high-1 of W, of which `worklist` is this host's part, and what their windows need around.
 
     All hosts call this, with the epoch's draws for their parts.
@@ -66,7 +64,7 @@ def share_ids(
         raise DamagedError("lengths of sentences that hosts sent do not add up: messages are damaged on their way")
     if len(whole) and not 0 <= int(whole.min()) <= int(whole.max()) < vertices:
         raise DamagedError("hosts sent ids that do not exist: messages are damaged on their way")
-    return SharedIds(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
+    return _SharedIds(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
 
 
 def _own(
@@ -149,7 +147,7 @@ class ColumnHost(Host):
 
     def compile(self) -> None:
         """Compile what mini-batches do, or load it from the cache, by doing it to nothing."""
-        nothing = SharedIds(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
+        nothing = _SharedIds(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
         rate = Rate(0.0, 0.0, 0.0, 0.0, 1.0)
         chunk, batch = self._chunks[0], self._batch
         self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), chunk)
@@ -173,7 +171,7 @@ class ColumnHost(Host):
         self._computed, self.left = 0.0, []
         keep = self._tables.epoch(task.slice.epoch, self._worklist.first)
         for low, high in task.slice.ranges:
-            shared = share_ids(self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices)
+            shared = _share_ids(self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices)
             draws = self._tables.epoch(task.slice.epoch, shared.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
             place = _Place(shared, draws, ahead, low - shared.first, high - shared.first)
@@ -262,7 +260,7 @@ class ColumnHost(Host):
 class _Place(NamedTuple):
     """Where mini-batches are listed: positions low..high-1 of shared ids."""
 
-    shared: SharedIds
+    shared: _SharedIds
     draws: EpochDraws
     rate: Rate
     low: int

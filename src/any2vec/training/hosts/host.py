@@ -26,8 +26,6 @@ from any2vec.training.ending import Interrupts
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.start import Start
 
-__all__ = ["Copying", "Host", "Task"]
-
 _LEAST = 10_000  # words worth a thread
 
 

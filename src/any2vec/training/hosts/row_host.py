@@ -34,8 +34,6 @@ from any2vec.training.hosts.host import Copying, Host, Task
 from any2vec.training.schedule import default_rounds
 from any2vec.training.start import Start
 
-__all__ = ["RowHost"]
-
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk

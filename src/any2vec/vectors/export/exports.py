@@ -18,8 +18,6 @@ from any2vec.vectors.lookup import Lookup
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["TARGETS", "Exports", "to_fasttext", "to_glove", "to_word2vec"]
-
 
 @opened_by("any2vec info {shell}")
 def to_word2vec(
@@ -90,7 +88,7 @@ def _holds(path: Path) -> bool:
     return has_mark(path, _NAME) or holds_text(path)  # of few dimensions, a table could be anything
 
 
-GLOVE = Target(
+_GLOVE = Target(
     Kind(_NAME, _holds, marked=True),
     (".txt", ".txt.gz"),
     refused=r"^$|[ \t\n\r\v\f]",
@@ -120,8 +118,8 @@ def to_glove(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
     """
     from any2vec.vectors.files.word2vec import text_rows
 
-    rows, where = GLOVE.check(vectors, path, top, force)
-    write_in_host_order(where, text_rows(rows, decimals), alone(), GLOVE.kind)
+    rows, where = _GLOVE.check(vectors, path, top, force)
+    write_in_host_order(where, text_rows(rows, decimals), alone(), _GLOVE.kind)
 
 
 class Exports(Lookup):

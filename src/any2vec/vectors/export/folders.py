@@ -18,7 +18,6 @@ from any2vec.vectors.export.target import Target, opened_by
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["to_sentence_transformers", "to_spacy", "to_tensorboard"]
 
 # Not tensors.bytes: TensorBoard reads every file as text first, and stops at one whose bytes are UTF-8 by chance.
 _TSV, _METADATA, _PROJECTOR = _FILES = "tensors.tsv", "metadata.tsv", "projector_config.pbtxt"
@@ -35,7 +34,7 @@ def _holds_projector(path: Path) -> bool:
         return file.read(len(_SHOWN) + 1) == _SHOWN.encode()
 
 
-PROJECTOR = Target(
+_FOLDER = Target(
     Kind("a projector of TensorBoard", _holds_projector, files=_FILES),
     refused=r"[\t\n\r]",
     reason="with a tab or a line end",
@@ -64,7 +63,7 @@ def to_tensorboard(
     Any2VecError
         If a vector is not finite, a word has a tab or a line end, or the folder cannot be written.
     """
-    with PROJECTOR.writing(vectors, path, top, force) as (rows, folder):
+    with _FOLDER.writing(vectors, path, top, force) as (rows, folder):
         counted = bool(rows.counts.any())
         with (folder / _METADATA).open("w", encoding="utf-8", newline="") as file:
             file.write("word\trank\tcount\n" if counted else "word\trank\n")
@@ -94,7 +93,7 @@ def _holds_texts(path: Path) -> bool:
     return json_of(path / _SETTINGS) == _CONFIG
 
 
-TEXTS = Target(
+_TEXTS = Target(
     Kind("a folder for sentence-transformers and model2vec", _holds_texts, files=_OF_TEXTS),
     refused=rf"^$|[{WHITESPACE}]|^{_MARK}",
     reason="empty, with whitespace, or beginning with U+E000",
@@ -125,7 +124,7 @@ def to_sentence_transformers(
     Any2VecError
         If a vector is not finite, a word is empty or has whitespace, or the folder cannot be written.
     """
-    with TEXTS.writing(vectors, path, top, force) as (rows, folder):
+    with _TEXTS.writing(vectors, path, top, force) as (rows, folder):
         write_tensors(folder / _TENSORS, {"embeddings": rows.matrix}, {"embeddings": len(rows)}, alone(), Path(path))
         (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(rows), ensure_ascii=False), "utf-8")
         (folder / _SETTINGS).write_text(json.dumps(_CONFIG, indent=1) + "\n", "ascii")
@@ -174,7 +173,7 @@ def _holds_pipeline(path: Path) -> bool:
     return isinstance(meta, dict) and meta.get("name") == _NAME and meta.get("pipeline") == []
 
 
-PIPELINE = Target(
+_PIPELINE = Target(
     Kind("vectors of spaCy", _holds_pipeline, files=("config.cfg", "meta.json", "tokenizer", "vocab")),
     refused=r"^$",
     reason="empty",
@@ -213,7 +212,7 @@ def to_spacy(
         written.
     """
     spacy, table = library("spacy", "spacy"), library("spacy.vectors", "spacy").Vectors
-    with PIPELINE.writing(vectors, path, top, force) as (rows, folder):
+    with _PIPELINE.writing(vectors, path, top, force) as (rows, folder):
         try:
             nlp = spacy.blank(language, meta={"name": _NAME})
         except (ImportError, TypeError, ValueError) as error:

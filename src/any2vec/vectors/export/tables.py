@@ -18,7 +18,6 @@ from any2vec.vectors.search import neighbour_graph
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["to_embedding_atlas", "to_numpy", "to_parquet"]
 
 _LARGEST = 4 << 30  # bytes of an array of words, which gives every word the length of the longest
 
@@ -31,7 +30,7 @@ def _holds_arrays(path: Path) -> bool:
         return False
 
 
-ARRAYS = Target(
+_ARRAYS = Target(
     Kind("words and vectors of NumPy", _holds_arrays),
     (".npz",),
     refused=r"\0\Z",
@@ -61,7 +60,7 @@ def to_numpy(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
         If a vector is not finite, a word ends in a null character or is too long for an array of as many words, or
         the file cannot be written.
     """
-    with ARRAYS.writing(vectors, path, top, force) as (rows, part):
+    with _ARRAYS.writing(vectors, path, top, force) as (rows, part):
         longest = max(map(len, rows.words))
         if 4 * longest * len(rows) > _LARGEST:
             what = f"{len(rows):,} words of up to {longest:,} characters are {size(4 * longest * len(rows))}"
@@ -80,7 +79,7 @@ def _holds_rows(path: Path) -> bool:
         return False
 
 
-PARQUET = Target(Kind("words and vectors in Parquet", _holds_rows), (".parquet",))
+_PARQUET = Target(Kind("words and vectors in Parquet", _holds_rows), (".parquet",))
 
 
 @opened_by("pandas.read_parquet({python})")
@@ -106,7 +105,7 @@ def to_parquet(
         If pyarrow is not installed, a vector is not finite, or the file cannot be written.
     """
     parquet = library("pyarrow.parquet", "arrow")
-    with PARQUET.writing(vectors, path, top, force) as (rows, part):
+    with _PARQUET.writing(vectors, path, top, force) as (rows, part):
         parquet.write_table(rows.to_arrow(), part)
 
 
@@ -150,7 +149,7 @@ def to_embedding_atlas(
     """
     parquet = library("pyarrow.parquet", "arrow")
     neighbours = whole_number("neighbours", neighbours, 0)
-    with PARQUET.writing(vectors, path, top, force) as (rows, part):
+    with _PARQUET.writing(vectors, path, top, force) as (rows, part):
         places = _plane(rows) if xy is None else _checked(xy, len(vectors))[: len(rows)]
         table = rows.to_arrow()
         for name, column in zip("xy", places.T, strict=True):

@@ -20,7 +20,6 @@ from any2vec.vectors.parts import lost_parts
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Target", "first_words", "opened_by"]
 
 F = TypeVar("F", bound=Callable[..., None])
 

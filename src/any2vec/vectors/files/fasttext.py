@@ -25,13 +25,10 @@ from any2vec.io.replaceable import start_of
 from any2vec.io.temporary import not_followed
 from any2vec.vectors.files.shard import Shard, check_same_parts
 from any2vec.vectors.files.word2vec import Reader, first_of_each
-from any2vec.vectors.lookup import NEGATIVE, Lookup
+from any2vec.vectors.lookup import HIERARCHICAL, NEGATIVE, Lookup
 from any2vec.vectors.parts import Parts
 
-__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "no_features", "save_fasttext"]
-
-MAGIC = struct.pack("<i", 793_712_314)
-HIERARCHICAL = "hierarchical"
+_MAGIC = struct.pack("<i", 793_712_314)
 _VERSION = struct.Struct("<i")
 _ARGUMENTS = struct.Struct("<12id")
 _SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of the text, n-grams that pruning kept
@@ -44,7 +41,7 @@ _WORD, _LABEL = 0, 1  # kinds
 
 
 @dataclass(frozen=True)
-class Arguments:
+class _Arguments:
     """fastText's arguments, in the order of a file; the defaults are fastText's."""
 
     dim: int
@@ -62,7 +59,7 @@ class Arguments:
     sample: float = 1e-4
 
     @classmethod
-    def of(cls, dim: int, loss: str, subwords: Subwords | None) -> "Arguments":
+    def of(cls, dim: int, loss: str, subwords: Subwords | None) -> "_Arguments":
         """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
         number, negative = (_HIERARCHICAL, 0) if loss == HIERARCHICAL else (_NEGATIVE, 5)
         buckets, least, most = (0, 0, 0) if subwords is None else (subwords.buckets, subwords.least, subwords.most)
@@ -86,24 +83,24 @@ class Arguments:
 
     def pack(self) -> bytes:
         """Return the bytes that a file begins with."""
-        return MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
+        return _MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
 
 
-def read_arguments(reader: Reader) -> Arguments:
+def _read_arguments(reader: Reader) -> _Arguments:
     """Read what precedes the dictionary; raise if it is of another version or makes no sense."""
-    reader.skip(len(MAGIC))
+    reader.skip(len(_MAGIC))
     (version,) = reader.take(_VERSION)
     if version not in _VERSIONS:
         known = " and ".join(map(str, _VERSIONS))
         raise Any2VecError(f"{reader.path}: a model of fastText of version {version}; known are {known}")
-    found = Arguments(*reader.take(_ARGUMENTS))
+    found = _Arguments(*reader.take(_ARGUMENTS))
     if found.dim < 1 or found.buckets < 0 or found.model not in (1, _SKIPGRAM, _SUPERVISED):
         sizes = f"{found.dim:,} dimensions, {found.buckets:,} buckets, a model of kind {found.model}"
         raise Any2VecError(f"{reader.path}: damaged: its arguments are {sizes}")
     return found
 
 
-def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
+def _read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
     """Read words without labels, their counts (zeros: unknown), and how many n-grams were kept."""
     size, words, labels, tokens, kept = reader.take(_SIZES)
     if size < 1 or min(words, labels) < 0 or words + labels != size:
@@ -132,7 +129,7 @@ def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
     return names, np.array(numbers, np.int64) * (tokens > 0), kept
 
 
-def dictionary_bytes(words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
+def _dictionary_bytes(words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
     """Return a dictionary as a file has it; if counts are unknown, those of words are 1, and that of the text 0."""
     entries = zip(words, np.maximum(counts, 1).tolist(), strict=True)
     sizes = _SIZES.pack(len(words), len(words), 0, int(counts.sum()), -1)
@@ -148,15 +145,15 @@ _MOST = 1 << 31  # words and buckets, which have ids of 32 bits
 
 def holds_fasttext(path: Path) -> bool:
     """Recognize a model by its magic number."""
-    return start_of(path, len(MAGIC))[0] == MAGIC
+    return start_of(path, len(_MAGIC))[0] == _MAGIC
 
 
 def load_fasttext(path: Path) -> Lookup:
     """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
     with open_compressed(path) as stream:
         reader = Reader(stream, path)
-        given = read_arguments(reader)
-        words, counts, kept = read_dictionary(reader)
+        given = _read_arguments(reader)
+        words, counts, kept = _read_dictionary(reader)
         (quantized,) = reader.take(_FLAG)
         if given.supervised or quantized or kept > 0:
             kind = "classifier of fastText (supervised)" if given.supervised else "model of fastText"
@@ -211,10 +208,10 @@ def save_fasttext(shard: Shard, path: Path) -> None:
     own, communicator, dim = shard.own, shard.communicator, shard.own.dim
     parts, total = own.parts, shard.total
     check_same_parts(shard)
-    given = Arguments.of(dim, own.loss, _n_grams(parts, path))
+    given = _Arguments.of(dim, own.loss, _n_grams(parts, path))
     if total + given.buckets >= _MOST:
         raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
-    head = given.pack() + dictionary_bytes(shard.words, shard.counts) if shard.first else b""
+    head = given.pack() + _dictionary_bytes(shard.words, shard.counts) if shard.first else b""
     sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
     rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
     inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin

@@ -29,23 +29,6 @@ from any2vec.vectors.files.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.parts import lost_parts
 
-__all__ = [
-    "FASTTEXT",
-    "FORMATS",
-    "NAMED",
-    "NATIVE",
-    "VECTORS",
-    "Format",
-    "check_output",
-    "format_of",
-    "held_format",
-    "holds_text",
-    "named_format",
-    "read_vectors",
-    "refuse_foreign",
-    "save",
-]
-
 _START = 1 << 20  # bytes that are looked at
 _UNEVEN = 4  # how much longer the first rows may be than the mean of all
 _WITHOUT_HEADER = 10  # dimensions from which on a table of fractions counts as vectors: GloVe's have 25 or more
@@ -74,7 +57,7 @@ def holds_text(path: Path) -> bool:
     return bool(compression_of(path)) or path.stat().st_size * len(rows) > number * len(content) / _UNEVEN
 
 
-def holds_binary(path: Path) -> bool:
+def _holds_binary(path: Path) -> bool:
     """Recognize word2vec's binary format: rows follow each other, with bytes that no text has."""
     content, whole = start_of(path, _START)
     content = without_mark(content, path)
@@ -100,7 +83,7 @@ def holds_binary(path: Path) -> bool:
     return (ends or not whole) and not _is_text(b"".join(numbers))
 
 
-def holds_folder(path: Path) -> bool:
+def _holds_folder(path: Path) -> bool:
     """Recognize any2vec's own format by the file that says its version and sizes."""
     found = read_folder(path, meta_of)
     return isinstance(found, dict) and all(type(found.get(name)) is int for name in ("format", "words", "dimensions"))
@@ -147,11 +130,11 @@ class Format:
     """Recognize a file or folder that holds it, to be replaced by another; if None, it is loaded."""
 
 
-TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
-BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
-NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=holds_folder)
+_TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
+BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=_holds_binary)
+NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=_holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
-FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
+FORMATS = (_TEXT, BINARY, FASTTEXT, NATIVE)
 _OF_WORDS = "and make any2vec.Vectors(words, matrix) of its words and their vectors"
 _INSTEAD = {
     "pickle": "if you trust where it comes from (it may run any code), load it with the class of gensim that saved it, "
@@ -245,9 +228,9 @@ def read_vectors(path: str | os.PathLike[str]) -> Lookup:
     try:
         return kind.load(path)
     except Any2VecError as error:
-        if kind in (TEXT, BINARY) and path.is_file():  # a FIFO is read once
+        if kind in (_TEXT, BINARY) and path.is_file():  # a FIFO is read once
             refuse_foreign(path)
-            found, other = ("binary", BINARY) if kind is TEXT else ("text", TEXT)
+            found, other = ("binary", BINARY) if kind is _TEXT else ("text", _TEXT)
             if other.holds and other.holds(path):
                 ending = other.endings[0] + ".gz" * (path.suffix.lower() == ".gz")
                 raise Any2VecError(f"{path}: holds word2vec's {found} format; rename it to end in {ending}") from error

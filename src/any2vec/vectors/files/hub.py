@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from any2vec.report.report import Report
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Hub", "fetched", "model_card", "upload", "without_files"]
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
 """Options that may name files, which mean nothing elsewhere and are nobody's business."""

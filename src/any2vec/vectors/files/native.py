@@ -34,19 +34,7 @@ from any2vec.vectors.files.shard import (
 from any2vec.vectors.index import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.lookup import NEGATIVE, Lookup
 
-__all__ = [
-    "DOCUMENTS",
-    "FILES",
-    "MODEL",
-    "UNTRAINED",
-    "load_documents",
-    "load_native",
-    "load_with_model",
-    "meta_of",
-    "save_native",
-]
-
-VERSION = 1
+_VERSION = 1
 _OTHERS = {
     "[0-9]*[0-9].json": "it has checkpoints: --resume goes on from them",
     "config.cfg": "it is a pipeline of spaCy: give any2vec.Vectors the words and rows of `nlp.vocab.vectors`",
@@ -55,7 +43,7 @@ _OTHERS = {
     "metadata/part-*": "it is a model of Spark: give any2vec.Vectors what its `getVectors()` returns",
 }
 """Files of other folders, and what can be done with these."""
-META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+META, WORDS, _TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
 UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --words"
@@ -78,7 +66,7 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
     rows, id_ = _digests(shard, tensors, places)
     with replacing(path, folder=True, communicator=communicator) as folder:
         totals = {name: int(places[name][-1]) for name in tensors}
-        write_tensors(folder / TENSORS, tensors, totals, communicator, path)
+        write_tensors(folder / _TENSORS, tensors, totals, communicator, path)
         if documents is not None:
             save_native(make_shard(documents, False, communicator, path / DOCUMENTS), folder / DOCUMENTS)
         if shard.first:
@@ -86,7 +74,7 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
                 model = (model or {}) | {"documents": json.loads((folder / DOCUMENTS / META).read_bytes())["id"]}
             vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
-            meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            meta: dict[str, Any] = {"format": _VERSION, "words": shard.total, "dimensions": shard.own.dim}
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
@@ -142,24 +130,24 @@ def _load(folder: FolderReader) -> Lookup:
         meta = _read_meta(folder)
         number, dim = meta["words"], meta["dimensions"]
         words, counts, words_id = _read_vocabulary(folder, number)
-        with folder.open(TENSORS) as file:
-            tensors = map_open(path / TENSORS, file)
+        with folder.open(_TENSORS) as file:
+            tensors = map_open(path / _TENSORS, file)
     except OSError as error:
         if isinstance(error, FileNotFoundError | IsADirectoryError):
             _check_complete(folder)
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     if "e" not in tensors:
-        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
+        raise Any2VecError(f"{path / _TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
     for name in tensors.keys() & {"e", "t"}:
         if tensors[name].shape != (number, dim):
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
-            raise Any2VecError(f"{path / TENSORS}: {shapes}")
-        check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
+            raise Any2VecError(f"{path / _TENSORS}: {shapes}")
+        check_finite(words, tensors[name], f"{path / _TENSORS}: tensor {name!r}: ")
     if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
         raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
-    parts = tensors_to_parts(tensors, meta, path / META, path / TENSORS)
+    parts = tensors_to_parts(tensors, meta, path / META, path / _TENSORS)
     if parts is not None:
-        parts.check_finite(words, f"{path / TENSORS}: ")
+        parts.check_finite(words, f"{path / _TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
         found = Lookup(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
@@ -229,8 +217,8 @@ def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
 
 def _read_meta(folder: FolderReader) -> dict[str, Any]:
     meta, path = _read_json(folder, META), folder.path / META
-    if meta.get("format") != VERSION:
-        raise Any2VecError(f"{path}: has format {shown(meta.get('format'))}; this any2vec reads format {VERSION}")
+    if meta.get("format") != _VERSION:
+        raise Any2VecError(f"{path}: has format {shown(meta.get('format'))}; this any2vec reads format {_VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
     if not all(type(size) is int and size > 0 for size in sizes):
         both = " and ".join(map(shown, sizes))

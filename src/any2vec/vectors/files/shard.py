@@ -17,17 +17,6 @@ from any2vec.io.outputs import refusals
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.parts import Parts
 
-__all__ = [
-    "PART_TENSORS",
-    "Shard",
-    "check_same_parts",
-    "make_shard",
-    "parts_to_meta",
-    "parts_to_tensors",
-    "settings_of",
-    "tensors_to_parts",
-]
-
 
 @dataclass(frozen=True)
 class Shard:

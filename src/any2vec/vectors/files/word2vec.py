@@ -18,29 +18,11 @@ from any2vec.io.outputs import write_in_host_order
 from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.lookup import Lookup, repeats
 
-__all__ = [
-    "BLOCK_BYTES",
-    "LONGEST_HEADER",
-    "LONGEST_WORD",
-    "Reader",
-    "VectorBuilder",
-    "check_size",
-    "check_words",
-    "first_of_each",
-    "load_text",
-    "parse_header",
-    "quoted",
-    "save_text",
-    "six_decimals",
-    "text_rows",
-    "without_mark",
-]
-
 BLOCK_BYTES = 1 << 22
 LONGEST_HEADER = 1 << 10
 LONGEST_WORD = 1 << 16  # bytes
-WHITESPACE = frozenset(" \t\n\r\v\f")
-DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+_WHITESPACE = frozenset(" \t\n\r\v\f")
+_DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
 
 
 class Reader:
@@ -50,7 +32,7 @@ class Reader:
         self.stream, self.path = stream, path
         self.chunk, self.at, self.offset = b"", 0, offset
         held = path.stat().st_size if path.is_file() else 1 << 62
-        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
+        self.most = held * (_DEFLATE_RATIO if compression_of(path) else 1)
 
     @property
     def where(self) -> str:
@@ -177,7 +159,7 @@ def without_mark(start: bytes, path: Path) -> bytes:
 def check_size(number: int, dim: int, least: int, path: Path) -> None:
     """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
     held = path.stat().st_size
-    if least > held * (DEFLATE_RATIO if compression_of(path) else 1):
+    if least > held * (_DEFLATE_RATIO if compression_of(path) else 1):
         promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
         size = f"the file has {held:,}: it is truncated, or the header wrong"
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
@@ -186,7 +168,7 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
 def check_words(words: Iterable[str], path: Path) -> None:
     """Refuse words that word2vec's formats cannot hold: empty, with whitespace, too long, or not Unicode text."""
     for word in words:
-        if not word or not WHITESPACE.isdisjoint(word) or word.encode(errors="ignore").decode() != word:
+        if not word or not _WHITESPACE.isdisjoint(word) or word.encode(errors="ignore").decode() != word:
             reason = "empty, with whitespace, or not text"
         elif 4 * len(word) > LONGEST_WORD and len(word.encode()) > LONGEST_WORD:
             reason = f"longer than {LONGEST_WORD:,} bytes"
@@ -203,8 +185,8 @@ def quoted(text: bytes) -> str:
     return repr(start + "..." if len(text) > 40 else start)
 
 
-LONGEST_LINE = 1 << 26
-WRITTEN_TOGETHER = 1 << 16  # numbers
+_LONGEST_LINE = 1 << 26
+_WRITTEN_TOGETHER = 1 << 16  # numbers
 
 
 def save_text(shard: Shard, path: Path) -> None:
@@ -239,7 +221,7 @@ def load_text(path: Path) -> Lookup:
 
 def text_rows(vectors: Lookup, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
     """Yield lines of a word and its vector, in blocks."""
-    words, step = vectors.vocabulary.words, max(1, WRITTEN_TOGETHER // vectors.dim)
+    words, step = vectors.vocabulary.words, max(1, _WRITTEN_TOGETHER // vectors.dim)
     for start in range(0, len(vectors), step):
         some = slice(start, start + step)
         rows = zip(words[some], formatted(vectors.matrix[some]), strict=True)
@@ -258,8 +240,8 @@ def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:
     while block := stream.read(BLOCK_BYTES):
         *lines, rest = (rest + (without_mark(block, path) if at_start else block)).split(b"\n")
         at_start = False
-        if len(rest) > LONGEST_LINE:
-            raise Any2VecError(f"{path}: has a line longer than {LONGEST_LINE:,} bytes: not a text file of vectors")
+        if len(rest) > _LONGEST_LINE:
+            raise Any2VecError(f"{path}: has a line longer than {_LONGEST_LINE:,} bytes: not a text file of vectors")
         if lines:
             yield lines
     if rest:

@@ -24,8 +24,6 @@ from any2vec.vectors.files.word2vec import (
 )
 from any2vec.vectors.lookup import Lookup
 
-__all__ = ["binary_rows", "load_binary", "save_binary"]
-
 
 def save_binary(shard: Shard, path: Path) -> None:
     """Write a shard's rows, compressed if the name ends in .gz; all hosts call this."""

@@ -20,19 +20,17 @@ from any2vec.vectors.files.word2vec import check_words, load_text, six_decimals,
 from any2vec.vectors.files.word2vec_binary import binary_rows, load_binary
 from any2vec.vectors.lookup import Lookup
 
-__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes"]
-
 
 def save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
     """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
-    with_end = with_line_end(vectors)
+    with_end = _with_line_end(vectors)
     check_words(with_end.words, path)
     found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
     lines = (f"{word} {of}\n".encode() for word, of in found)
     write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
 
 
-def with_line_end(vectors: Lookup) -> Lookup:
+def _with_line_end(vectors: Lookup) -> Lookup:
     """Put </s> before all other words."""
     matrix = np.concatenate((_line_end(vectors.dim).matrix, vectors.matrix))
     return Lookup([LINE_END, *vectors.words], matrix)

@@ -19,8 +19,6 @@ from any2vec.walks.first_order import entry_drawn
 from any2vec.walks.metapaths import start_on_path
 from any2vec.walks.tables import chosen, half_draw, start_of
 
-__all__ = ["FIRST_LANE", "LIVE", "UPCOMING", "WalkGroup", "answer_first", "ask_first"]
-
 _TOGETHER = 64  # questions whose rows are fetched together
 _ENDED = 0xFFFFFFFF
 LIVE, UPCOMING = 0, 1  # of `WalkGroup.state`

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, Counted, DamagedError, Request, checked_counts
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Answer", "Buffers", "Owners"]
-
 Answer = Callable[[NDArray[np.uint32], NDArray[np.uint32]], None]
 
 _FEW = 4096  # questions that one thread answers at a time, at least

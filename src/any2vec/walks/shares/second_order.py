@@ -46,9 +46,6 @@ from any2vec.walks.tables import (
     unit,
 )
 
-__all__ = ["ANSWER", "QUESTION", "SECOND_LANE", "answer_second", "ask_second"]
-
-
 QUESTION = 5
 """Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits.
 
@@ -58,9 +55,9 @@ A sixth is what to look for before the draw, where looks and draws may be one qu
 ANSWER = 3
 """Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
 
-NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
-LOOK, ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
-MARKED_LOOSE, FOUND = 16, 32  # marks of answers, besides the kind of the candidate
+_NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
+_LOOK, _ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
+_MARKED_LOOSE, _FOUND = 16, 32  # marks of answers, besides the kind of the candidate
 
 _TOGETHER = 64
 
@@ -160,7 +157,7 @@ def _hear(  # noqa: C901, PLR0911 (a case for each state)
 ) -> Waits:
     """Take an answer, which is `words` or `numbers`; return what the walk waits for next, or what becomes of x."""
     if lane.waits >= Waits.ONWARD:
-        found = int64(words[2]) & FOUND != 0
+        found = int64(words[2]) & _FOUND != 0
         if lane.waits == Waits.ONWARD:
             if found:
                 return Waits.REFUSED
@@ -185,7 +182,7 @@ def _hear(  # noqa: C901, PLR0911 (a case for each state)
         return _hear_exact(lane, words, numbers, levels, bias)
     more, there, x = unit(lane.more), numbers[0] >= float32(0.0), int64(lane.x)
     if lane.waits == Waits.LOOK_W:
-        loose = lane.marks & MARKED_LOOSE != 0
+        loose = lane.marks & _MARKED_LOOSE != 0
         taken = takes_looked_up(there, numbers[0], x, loose, more, levels, bias, bias.outward, extended)
     elif there:
         taken = takes_common(numbers[0], lane.weight, x, int64(lane.c), more, numbers[1], levels, bias, extended)
@@ -225,7 +222,7 @@ def _hear_exact(lane: Any, words: Any, numbers: Any, levels: Any, bias: Any) -> 
             return Waits.EXACT_LOOK
         factor = bias.back if lane.x == lane.w else bias.away
     else:
-        there, loose = numbers[0] >= float32(0.0), lane.marks & MARKED_LOOSE != 0
+        there, loose = numbers[0] >= float32(0.0), lane.marks & _MARKED_LOOSE != 0
         factor = looked_factor(there, numbers[0], int64(lane.x), loose, levels, bias, levels.size > 0)
     lane.total += factor * lane.weight
     if lane.total > lane.wanted:
@@ -273,7 +270,7 @@ def _ask(lane: Any, question: Any, both: bool) -> None:
         question[0], question[1], question[2] = lane.c, lane.w, lane.others
         question[3], question[4] = bits >> uint64(32), bits & uint64(0xFFFFFFFF)
         if both:
-            question[5] = uint32(NONE)
+            question[5] = uint32(_NONE)
         if lane.waits == Waits.DRAWN:
             _next_bits(lane)
         elif lane.waits == Waits.AGAIN:
@@ -281,12 +278,12 @@ def _ask(lane: Any, question: Any, both: bool) -> None:
         else:
             question[0], question[1], question[2], question[5] = lane.x, lane.c, lane.degree, lane.w
     elif lane.waits == Waits.OTHER:
-        question[0], question[1], question[2] = lane.w, lane.x, uint32(ENTRY)
+        question[0], question[1], question[2] = lane.w, lane.x, uint32(_ENTRY)
     elif lane.waits == Waits.EXACT:
-        question[0], question[1], question[2] = lane.c, lane.at, uint32(ENTRY)
+        question[0], question[1], question[2] = lane.c, lane.at, uint32(_ENTRY)
     else:
         asked = lane.c if lane.waits == Waits.LOOK_C else lane.w
-        question[0], question[1], question[2] = asked, lane.x, uint32(LOOK)
+        question[0], question[1], question[2] = asked, lane.x, uint32(_LOOK)
 
 
 @cache
@@ -311,37 +308,37 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
                 begin = rows[c]
                 degree = rows[c + 1] - begin
-                if kind == uint32(ENTRY):
+                if kind == uint32(_ENTRY):
                     entry[i] = begin + x
                     if weighted:
                         prefetch(targets, 2 * entry[i])
                     else:
                         prefetch(targets, entry[i])
-                elif kind == uint32(LOOK) or (bias.looking and x != NONE):
+                elif kind == uint32(_LOOK) or (bias.looking and x != _NONE):
                     bucket[i] = bucket_of(x, c, begin, degree)
                     prefetch(table, stride * bucket[i])
                     if weighted:
                         prefetch(heaviest, c)
-                if both and kind < uint32(ENTRY) and questions[start + i, 5] != uint32(NONE):
+                if both and kind < uint32(_ENTRY) and questions[start + i, 5] != uint32(_NONE):
                     sought[i] = bucket_of(int64(questions[start + i, 5]), c, begin, degree)
                     prefetch(table, stride * sought[i])
             for i in range(group):  # candidates are placed
                 c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
-                if kind == uint32(LOOK) or kind == uint32(ENTRY):
+                if kind == uint32(_LOOK) or kind == uint32(_ENTRY):
                     continue
                 begin = rows[c]
                 degree = rows[c + 1] - begin
                 answers[start + i, 1] = degree
                 seen = 0
-                if both and questions[start + i, 5] != uint32(NONE):
+                if both and questions[start + i, 5] != uint32(_NONE):
                     x = int64(questions[start + i, 5])
-                    seen = FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
+                    seen = _FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
                 if degree == 0:
                     answers[start + i, 2] = END
                     entry[i] = -1
                     continue
-                way_back = 0.0 if w == NONE else 1.0
-                if bias.looking and w != NONE:
+                way_back = 0.0 if w == _NONE else 1.0
+                if bias.looking and w != _NONE:
                     slot = find(table, stride, bucket[i], w, c, begin, degree)
                     way_back = weight_back(slot, c, relative, levels, weighted, extended)
                 most = float(heaviest[c]) if weighted and not bias.outward else 1.0
@@ -362,7 +359,7 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
                 begin = rows[c]
                 degree = rows[c + 1] - begin
-                if kind == uint32(LOOK):
+                if kind == uint32(_LOOK):
                     slot = find(table, stride, bucket[i], x, c, begin, degree)
                     numbers[start + i, 0] = float32(-1.0) if slot < 0 else relative[slot] if weighted else float32(1.0)
                     numbers[start + i, 1] = heaviest[c] if weighted else float32(1.0)
@@ -370,16 +367,16 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 e = entry[i]
                 if e < 0:
                     continue
-                if kind == uint32(ENTRY):
+                if kind == uint32(_ENTRY):
                     x = int64(targets[2 * e] & uint64(0xFFFFFFFF)) if weighted else int64(targets[e])
                     answers[start + i, 2] = 0
                 else:
                     x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
                 if extended:
-                    answers[start + i, 2] |= uint32(MARKED_LOOSE) if x >> LOOSE else uint32(0)
+                    answers[start + i, 2] |= uint32(_MARKED_LOOSE) if x >> LOOSE else uint32(0)
                     x &= int64(IDS)
                 answers[start + i, 0] = x
-                if kind == uint32(ENTRY):
+                if kind == uint32(_ENTRY):
                     slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree) if weighted else 0
                     numbers[start + i, 1] = relative[slot] if weighted else float32(1.0)
 

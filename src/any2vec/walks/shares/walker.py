@@ -37,8 +37,6 @@ from any2vec.walks.tables import (
 from any2vec.walks.walker import STARTS, WalkOptions
 from any2vec.walks.worklist import Walks, check_edges, compact, count_visits
 
-__all__ = ["ShareWalker", "walk_shares"]
-
 _LANES = 1 << 16  # walks under way on a host: more take fewer messages, and more of the caches
 _CREWS = 2  # of walks, one of which is stepped while messages of the other are under way
 _FEW = 64  # walks of a thread, at least
