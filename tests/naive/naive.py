@@ -101,6 +101,7 @@ class Setting(NamedTuple):
     shrink: bool = True
     min_alpha: float | None = None
     held_out: float = 0.0
+    part: float = 1.0
 
 
 class Step(NamedTuple):
@@ -123,8 +124,9 @@ def rate(s, epoch, position):
 def windows(s, epoch, low, high):
     """Position, key and [(distance, word)] of every centre kept in low..high-1 that has a context."""
     for begin, end in pairwise(s.bounds):
-        held = draw(epoch_key(s.seed, 0, HELD_OUT), s.seen + begin) / 2**64 < s.held_out
-        if held != (epoch == JUDGING):
+        drawn = draw(epoch_key(s.seed, 0, HELD_OUT), s.seen + begin) / 2**64
+        held, in_part = drawn < s.held_out, drawn < s.held_out + s.part * (1 - s.held_out)
+        if held != (epoch == JUDGING) or not in_part:
             continue
         places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP), s.seen)
         for i, position in enumerate(places):

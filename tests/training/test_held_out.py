@@ -27,10 +27,10 @@ def without_judging(monkeypatch):
     monkeypatch.setattr(HeldOut, "after_epoch", lambda *_: None)
 
 
-@pytest.mark.parametrize("sample", [0, 0.1])
+@pytest.mark.parametrize(("sample", "part"), [(0, 1), (0.1, 1), (0, 0.4)])
 @pytest.mark.parametrize("negatives_per", ["window", "pair"])
-def test_samples_and_losses_are_those_of_the_naive(negatives_per, sample):
-    how = options(negatives_per, epochs=2, sample=sample, held_out=0.25, seed=7)
+def test_samples_and_losses_are_those_of_the_naive(negatives_per, sample, part):
+    how = options(negatives_per, epochs=2, sample=sample, held_out=0.25, seed=7, part=part)
     corpus, report = read(SENTENCES, 1), Report({})
     e, t = train(corpus, how, report=report)
     counts = corpus.vocabulary.counts
@@ -45,6 +45,7 @@ def test_samples_and_losses_are_those_of_the_naive(negatives_per, sample):
         epochs=2,
         seed=7,
         held_out=0.25,
+        part=part,
     )
     start = train(corpus, options(negatives_per, alpha=1e-9, epochs=1, sample=sample, seed=7))[0]
     mine, other, losses = start.astype(float), np.zeros(start.shape), []
@@ -182,3 +183,19 @@ def test_bad_input(more, why):
 def test_patience_alone_holds_out_something():
     assert Word2Vec(patience=3).training_options().held_out == 0.02
     assert Word2Vec().training_options().held_out == 0
+
+
+@pytest.mark.parametrize("more", [{}, {"hosts": 3}, {"scheme": "columns"}, {"scheme": "server", "hosts": 2}], ids=str)
+def test_a_part_of_a_text_has_the_same_held_out(more):
+    """Parts contain smaller ones; what is held out does not depend on them, and is in none."""
+    found = [fitted(part=part, alpha=1e-8, **more).report_ for part in (0.25, 0.5, 1.0)]
+    losses, samples = [one.held_out for one in found], [sum(one.rounds.samples) for one in found]
+    np.testing.assert_allclose(losses, losses[:1] * 3, rtol=1e-5)
+    assert 0.1 < samples[0] / samples[2] < 0.35 < samples[1] / samples[2] < 0.6
+
+
+def test_a_part_of_the_documents():
+    documents = [sentence * 5 for sentence in SENTENCES]
+    model = Doc2Vec(**HOW | {"epochs": 3, "alpha": 0.1, "part": 0.5}).fit(documents)
+    moved = np.abs(model.documents_.e).max(axis=1) > 0.5 / HOW["dim"] + 1e-6
+    assert 0.3 < moved.mean() < 0.7

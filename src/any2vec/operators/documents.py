@@ -264,7 +264,7 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                 if rows[document * dim : (document + 1) * dim].any():
                     break
                 for epoch in range(epochs):
-                    keys, nothing_held_out = how.keys[epoch], (uint64(0), uint64(0), 0, 0)
+                    keys, nothing_held_out = how.keys[epoch], (uint64(0), uint64(0), uint64(1 << 32), 0, 0)
                     draws = EpochDraws(keep, tables, keys[0], keys[1], how.narrowest, *nothing_held_out)
                     position = 0
                     while position < text.size:

@@ -80,7 +80,7 @@ class PooledTables(SampleTables):
 
     Parameters
     ----------
-    counts, sample, tables, seed, first, narrowest, held_out
+    counts, sample, tables, seed, first, narrowest, held_out, part
         As of `SampleTables`; `tables` is the alias table of negatives.
     worklist : Worklist
         This host's part.
@@ -99,8 +99,9 @@ class PooledTables(SampleTables):
         worklist: Worklist,
         negatives: int,
         held_out: float = 0.0,
+        part: float = 1.0,
     ) -> None:
-        super().__init__(counts, sample, tables, seed, first, narrowest, held_out)
+        super().__init__(counts, sample, tables, seed, first, narrowest, held_out, part)
         self._worklist, self._negatives = worklist, negatives
         self._known: dict[tuple[Any, ...], EpochDraws] = {}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.draws import HELD_OUT, KEEP, NEGATIVES, below, draw, epoch_key, shifted
+from any2vec.samples.draws import HELD_OUT, KEEP, NEGATIVES, below, draw, epoch_key, mix, shifted
 
 JUDGING = -1
 """The epoch whose samples are those left out of training: the same ones, with the same draws, each time."""
@@ -74,6 +74,7 @@ class EpochDraws(NamedTuple):
     narrowest: int = 1  # least reach of a window
     held_key: np.uint64 = np.uint64(0)
     held_out: np.uint64 = np.uint64(0)  # of 2^32: The share of sentences, or of words, that is left out of training
+    part: np.uint64 = np.uint64(1 << 32)  # of 2^32: Where what is trained on ends; a part of the text, if that is less
     by_word: int = 0  # 1: centres are left out, not sentences
     judging: int = 0  # 1: what is left out is listed, and nothing else
 
@@ -105,8 +106,10 @@ class SampleTables:
         Least reach of a window.
     held_out : float
         Share of sentences that is left out of training.
+    part : float
+        Share of the other sentences that is trained on.
     by_word : bool
-        Whether it is a share of words, each by itself.
+        Whether words are left out, each by itself.
     """
 
     def __init__(
@@ -118,17 +121,19 @@ class SampleTables:
         first: int = 0,
         narrowest: int = 1,
         held_out: float = 0.0,
+        part: float = 1.0,
         by_word: bool = False,
     ) -> None:
         self._keep = keep_thresholds(counts, sample)
         self._tables, self._seed, self._first, self._narrowest = tables, seed, first, narrowest
-        self._held_out, self._by_word = np.uint64(held_out * 2**32), int(by_word)
+        part += 0.0 if by_word else held_out * (1 - part)
+        self._held = np.uint64(held_out * 2**32), np.uint64(part * 2**32), int(by_word)
 
     def epoch(self, epoch: int, ahead: int = 0) -> EpochDraws:
         """Return what the samples of an epoch, from 0, are drawn from, where positions count from `ahead` on."""
         streams = (epoch, KEEP), (epoch, NEGATIVES), (0, HELD_OUT)
         keys = [np.uint64(shifted(epoch_key(self._seed, *of), self._first + ahead)) for of in streams]
-        held = keys[2], self._held_out, self._by_word, int(epoch == JUDGING)
+        held = keys[2], *self._held, int(epoch == JUDGING)
         return EpochDraws(self._keep, self._tables, keys[0], keys[1], self._narrowest, *held)
 
     def round(self, epoch: int, ranges: tuple[tuple[int, int], ...]) -> EpochDraws:
@@ -228,7 +233,7 @@ def list_windows(
     while they are judged. Return how many there are, and the position where the next chunk begins.
     """
     stop = min(position + CHUNK, end, high)
-    if draws.held_out and not draws.by_word and _is_held_out(begin, draws) != draws.judging:
+    if (draws.held_out or draws.part >> uint64(32) == 0) and _is_left_out(begin, draws):
         return 0, stop
     first, last, size = kept_around(ids, position, stop, begin, end, window, draws.keep, draws.keep_key, out)
     count = 0
@@ -240,7 +245,8 @@ def list_windows(
         out.position[count], out.key[count] = out.kept_at[centre], key
         listed = out.end[count] - out.begin[count] > fewest
         if draws.by_word:
-            listed = listed and _is_held_out(out.kept_at[centre], draws) == draws.judging
+            held_out = mix(draw(draws.held_key, out.kept_at[centre])) >> uint64(32) < draws.held_out
+            listed = listed and held_out == (draws.judging != 0)
         count += int64(listed)
     return count, stop
 
@@ -308,9 +314,12 @@ def is_kept(word: int, position: int, keep: NDArray[np.uint32], key: int) -> boo
 
 
 @njit(inline="always")
-def _is_held_out(position: int, draws: EpochDraws) -> int:
-    """Return 1 if the sentence that begins at `position`, or the word there, is left out of training; else 0."""
-    return int64((draw(draws.held_key, position) >> uint64(32)) < uint64(draws.held_out))
+def _is_left_out(position: int, draws: EpochDraws) -> bool:
+    """Whether the sentence that begins at `position` is left out: held out, or not in the part that is trained on."""
+    drawn = draw(draws.held_key, position) >> uint64(32)
+    if draws.judging and not draws.by_word:
+        return drawn >= draws.held_out
+    return drawn >= draws.part or (drawn < draws.held_out and not draws.by_word)
 
 
 @njit(inline="always")

@@ -77,7 +77,7 @@ class Meter:
         self.samples = 0.0
         self._options = options
         self._words, self._share = words, max(share, 1e-9)
-        self._raw = raw_words / words
+        self._raw = raw_words / words * options.trained
         self._display = display
         self._loss = self._began = 0.0
         self._part: Sequence[float] = ()

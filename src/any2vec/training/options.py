@@ -118,6 +118,13 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         usual="0.02",
         unset="0; 0.02 with patience",
     )
+    part: float = option(
+        1.0,
+        "share of the sentences that is trained on, drawn by the seed; less than 1 to try settings in less time",
+        above=0,
+        high=1,
+        usual="0.1",
+    )
     patience: int | None = option(
         None,
         "stop when so many epochs have passed since the one with the least loss on what is held out",
@@ -305,6 +312,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     def decay(self) -> Decay:
         """How the learning rate falls."""
         return Decay(self.initial_alpha, self.min_alpha)
+
+    @property
+    def trained(self) -> float:
+        """Share of the text that is trained on."""
+        return self.part * (1 - (self.held_out or 0.0))
 
     @property
     def negatives(self) -> int:

@@ -77,7 +77,7 @@ def _own(
         i, j = int(np.searchsorted(bounds, begin, side="right")) - 1, int(np.searchsorted(bounds, end))
         keep, around = draws.ahead(at), (int(bounds[i]), int(bounds[j]))
         first, last = around  # whole sentences, where some are left out by where they begin
-        if not keep.held_out:
+        if not keep.held_out and keep.part >= 1 << 32:
             first, last = needed_around(words, begin, end, *around, window, keep.keep, keep.keep_key)
         ids.append(words[first:last])
         lengths.append(np.diff(np.clip(bounds[i : j + 1], first, last)).astype(np.int64))
@@ -136,8 +136,8 @@ class ColumnHost(Host):
         counts, vertices, hosts = self._counts, len(self._counts), communicator.size
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
         tables = operator.tables(counts)
-        held = options.held_out or 0.0
-        self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest, held)
+        held = options.held_out or 0.0, options.part
+        self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest, *held)
         inspector = Inspector(self._worklist, self._tables, operator, vertices)  # a scheme's; not used here
         context = HostContext(communicator, self.workers, inspector, self._partition, options.dim, 0, False, seed)
         self.scheme: Columns = Columns(context)

@@ -112,10 +112,10 @@ class RowHost(Host):
         options, counts, part = self._options, self._counts, self._worklist
         first = part.first + (self._start.seen if self._start else 0)
         given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
-        held = options.held_out or 0.0
+        held = options.held_out or 0.0, options.part
         if self._pools:
-            return PooledTables(*given, part, options.negatives, held)
-        return SampleTables(*given, held, self.operator.documents)
+            return PooledTables(*given, part, options.negatives, *held)
+        return SampleTables(*given, *held, self.operator.documents)
 
     def _new_scheme(self) -> Scheme:
         """Make the scheme, which holds the matrices."""
