@@ -17,7 +17,7 @@ from any2vec.models.documents import Doc2Vec
 from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files.formats import check_output, format_of, save
 
-_Texts = Annotated[
+Texts = Annotated[
     list[str],
     typer.Argument(
         metavar="TEXTS",
@@ -37,12 +37,12 @@ _Output = Annotated[
     ),
 ]
 _OUTPUTS = "the documents' vectors", "the words' vectors", "the model"
-_NOT_HERE = ("blend", "buckets", "features", "frozen", "operator", "start", "subwords")
+NOT_OF_DOCUMENTS = ("blend", "buckets", "features", "frozen", "operator", "start", "subwords")
 
 
-@shared.estimator_options(Doc2Vec, without=_NOT_HERE)
+@shared.estimator_options(Doc2Vec, without=NOT_OF_DOCUMENTS)
 def documents(
-    texts: _Texts,
+    texts: Texts,
     output: _Output,
     options: dict[str, Any],
     words: Annotated[
@@ -131,7 +131,7 @@ def infer(
             metavar="MODEL", help="The folder that `any2vec documents --save-model` wrote.", show_default=False
         ),
     ],
-    texts: _Texts,
+    texts: Texts,
     output: _Output,
     options: dict[str, Any],
     epochs: Annotated[int | None, typer.Option(help="Passes over a text.", show_default="as in training")] = None,
