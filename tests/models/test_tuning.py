@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Word2Vec
 from any2vec.cli import app
 from any2vec.models import tuning
-from any2vec.models.tuning import Judge, Trial, Tuned, flags, tune
+from any2vec.models.tuned import Judge, Trial, Tuned, flags
+from any2vec.models.tuning import tune
 
 _draw = np.random.default_rng(5)
 SENTENCES = [[f"w{5 * topic + word}" for word in _draw.integers(0, 5, 9)] for topic in _draw.integers(0, 6, 600)]

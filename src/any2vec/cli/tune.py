@@ -20,7 +20,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.io.shown import PAGE_ENDINGS, Console, is_page
 from any2vec.models import Doc2Vec, Estimator, Node2Vec, Word2Vec
-from any2vec.models.tuning import Tuned, flags
+from any2vec.models.tuned import Tuned, flags
 from any2vec.models.tuning import tune as search
 from any2vec.report.page import PAGE
 from any2vec.training.progress import announcing_compilation, display_for
