@@ -106,6 +106,7 @@ class Tuned:
     base: Estimator
     judge: Judge
     trials: list[Trial] = field(default_factory=list)
+    epochs: int = 0  # of the defaults
 
     @property
     def largest(self) -> float:
@@ -190,7 +191,7 @@ class Tuned:
             if trial.part == part and trial.value > -math.inf:
                 others = {name: value for name, value in trial.settings.items() if name != "epochs"}
                 value = trial.value if self.judge.names else -trial.value
-                epochs = trial.settings.get("epochs", self.base.epochs)
+                epochs = trial.settings.get("epochs", self.epochs)
                 lines.setdefault(flags(others) or "default rate", []).append((epochs, value))
 
         def draw(axes: Any) -> None:

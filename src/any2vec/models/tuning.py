@@ -118,6 +118,8 @@ class _Search:
         if self.corpus.documents is None or self._judge.names != ("labels",):
             self._judge.check(known.__contains__)
         self._words = max(int(self.corpus.cuts[-1]), 1)
+        self._epochs = self._model.training_options().for_text(self._words).epochs
+        self.found.epochs = self._epochs
         compared = (f.name for f in fields(self._model) if f.compare and f.name not in _OF_THE_MACHINE)
         options = {name: repr(getattr(self._model, name)) for name in compared}
         facts = {"words": self._words, "vocabulary": len(known), "sentences": self.corpus.sentences}
@@ -135,7 +137,7 @@ class _Search:
         smallest = max((part for part in _PARTS if part * self._words <= _LEAST), default=_PARTS[0])
         self._try({}, smallest)  # compiles
         trial = self._try({}, smallest, self._model.seed + 1)
-        self._pace = trial.training / (smallest * self._model.epochs)  # of an epoch of the whole text
+        self._pace = trial.training / (smallest * self._epochs)  # of an epoch of the whole text
         self._besides = trial.seconds - trial.training
         if self._cost({}, 1.0) > self._left:
             needed = math.ceil(self._cost({}, 1.0) / 60) + 1
@@ -170,7 +172,7 @@ class _Search:
             of = {} if name == model.model else {"model": name}
             alpha = min(rate * self._with(of).initial_alpha, 1.0)
             changed = {"alpha": alpha} if rate != 1 else {}
-            changed |= {"epochs": int(times * model.epochs)} if times != 1 else {}
+            changed |= {"epochs": int(times * self._epochs)} if times != 1 else {}
             if of | changed:
                 yield of | changed
 
@@ -201,10 +203,12 @@ class _Search:
         return found
 
     def _cost(self, settings: Mapping[str, Any], part: float) -> float:
-        return self._besides + float(self._pace * part * settings.get("epochs", self._model.epochs))
+        return self._besides + float(self._pace * part * settings.get("epochs", self._epochs))
 
     def _with(self, settings: Mapping[str, Any], **more: Any) -> Estimator:
-        return type(self._model)(**self._model.get_params() | _UNTRIED | dict(settings) | more)
+        return type(self._model)(
+            **self._model.get_params() | _UNTRIED | {"epochs": self._epochs} | dict(settings) | more
+        )
 
     def _try(self, settings: dict[str, Any], part: float, seed: int | None = None) -> Trial:
         """Run with settings on a part of the text, unless that was done; keep and return the trial."""
