@@ -17,7 +17,7 @@ HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "thre
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(schedule, "_BLOCK", 16)
+    monkeypatch.setattr(schedule, "_SHORTEST_BLOCK", 16)
 
 
 def taken(one, epoch, hosts):

@@ -23,7 +23,8 @@ _PER_HOST, _MOST_PER_OTHER = 1.5, 2.5
 _ENOUGH = 12  # rounds, of combiners that allow for long ones: 32 and 128 hosts have one host's accuracy with them
 _MOST_ROUNDS, _THREADS_PER_ROUND = 4, 4  # in an epoch of several threads on one host
 _LENGTHS = 8  # of rounds, about
-_BLOCK, _MOST_BLOCKS = 4096, 1 << 16  # words that are taken in a row where the order is drawn, and blocks of a part
+# where the order is drawn: blocks of a part, words of one, which take a call each, and blocks that are too many
+_BLOCKS, _SHORTEST_BLOCK, _LONGEST_BLOCK, _MOST_BLOCKS = 256, 1024, 1 << 15, 1 << 16
 _VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
@@ -182,7 +183,7 @@ class Schedule:
         if self._order is None or not size:
             return [(0, size)]
         if (epoch, host) not in self._drawn:
-            block = max(_BLOCK, size // _MOST_BLOCKS)
+            block = max(_SHORTEST_BLOCK, min(size // _BLOCKS, _LONGEST_BLOCK), size // _MOST_BLOCKS)
             key = epoch_key(self._order, epoch, ORDER) + host
             self._drawn = {key: one for key, one in self._drawn.items() if key[0] >= epoch - 1}
             blocks = permutation(key % (1 << 64), -(-size // block)).tolist()
