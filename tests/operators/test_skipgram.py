@@ -25,7 +25,7 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.merging import _STRIDE, _STRIDE_GROWING, merge, merge_due, open_copies
 from any2vec.operators.tiles import register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
 from any2vec.training.options import FLOOR
 

@@ -19,7 +19,7 @@ from any2vec.plan import planning
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text, zipf_counts
-from any2vec.samples import huffman
+from any2vec.samples import targets
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of
 from any2vec.sync import beginning, wire
 from any2vec.training.hosts import column_host, row_host
@@ -259,7 +259,7 @@ HUGE = np.array([2**62, 2**62, 3], np.int64)
 def test_sums_that_64_bits_do_not_hold():
     assert total_of(np.array([2**61, 5], np.int64)) == 2**61 + 5
     assert total_of(np.zeros(0, np.int64)) == 0
-    for of in (total_of, huffman.huffman_paths, lambda counts: keep_thresholds(counts, 1e-3)):
+    for of in (total_of, targets.huffman_paths, lambda counts: keep_thresholds(counts, 1e-3)):
         with pytest.raises(
             Any2VecError, match=r"^counts sum up to 9\.22e\+18, the largest is 4,611,686,018,427,387,904; "
         ):
@@ -269,7 +269,7 @@ def test_sums_that_64_bits_do_not_hold():
 def test_more_vertices_than_a_tree_can_have():
     many = np.broadcast_to(np.int64(1), ((1 << 30) + 1,))
     with pytest.raises(Any2VecError, match=r"^1,073,741,825 vertices are too many for hierarchical softmax"):
-        huffman.huffman_paths(many)
+        targets.huffman_paths(many)
 
 
 @pytest.mark.parametrize("more", [{}, {"hosts": 2}, {"loss": "hierarchical", "negative": None}], ids=str)

@@ -13,7 +13,7 @@ from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.samples.huffman import huffman_paths
+from any2vec.samples.targets import huffman_paths
 from any2vec.vectors.files.formats import save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors, load

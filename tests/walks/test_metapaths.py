@@ -19,7 +19,7 @@ from any2vec.graph.readers import GraphWarning
 from any2vec.operators.by_kind import BY_KIND
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.skipgram import SkipGram
-from any2vec.samples.negatives import probabilities
+from any2vec.samples.targets import probabilities
 from any2vec.samples.windows import Window
 from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus

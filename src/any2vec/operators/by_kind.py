@@ -17,7 +17,7 @@ from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.skipgram import SkipGram, list_context, list_one
 from any2vec.samples.draws import draw
-from any2vec.samples.negatives import alias_table, negative, probabilities
+from any2vec.samples.targets import alias_table, negative, probabilities
 
 
 class KindTables(NamedTuple):
@@ -26,7 +26,7 @@ class KindTables(NamedTuple):
     kinds: NDArray[np.uint8]  # (V,): The kind of each vertex
     bounds: NDArray[np.int64]  # (257,): Kind k has entries ``bounds[k]`` to ``bounds[k + 1] - 1`` of the others
     members: NDArray[np.int32]  # (V,): The vertices of each kind
-    tables: NDArray[np.uint64]  # (V,): The alias table of each kind (`samples.negatives.alias_table`)
+    tables: NDArray[np.uint64]  # (V,): The alias table of each kind (`samples.targets.alias_table`)
 
 
 @njit(inline="always")

@@ -19,7 +19,7 @@ from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.skipgram import SkipGram, list_context
 from any2vec.operators.tiles import label_one_loss, logistic_curvature, logistic_steps
-from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
+from any2vec.samples.targets import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
 
 _SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6

@@ -27,8 +27,7 @@ from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import PADDING, dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
-from any2vec.samples.huffman import LONGEST
-from any2vec.samples.negatives import negative
+from any2vec.samples.targets import LONGEST, negative
 
 READS = ("subwords", "buckets", "features")
 """Options of words with parts."""

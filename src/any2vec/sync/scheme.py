@@ -65,7 +65,7 @@ class Scheme(ABC):
     inspects: ClassVar[bool] = False  # whether it inspects slices
     # whether all hosts take every slice, each on its columns; else each takes its own, on whole rows
     by_columns: ClassVar[bool] = False
-    # whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.negatives`)
+    # whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.targets`)
     pools: ClassVar[bool] = False
     of_its_own: ClassVar[bool] = False  # whether vectors differ from those of other schemes, on one host too
     addresses: ClassVar[float] = 1.0  # addresses that a byte of `memory` takes, where they are limited

@@ -21,7 +21,7 @@ from any2vec.operators.kernel import Inspector, operator_kernel
 from any2vec.operators.matrices import new_documents, new_matrices, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
-from any2vec.samples.negatives import PooledTables
+from any2vec.samples.targets import PooledTables
 from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
 from any2vec.sync.beginning import warm_up, warm_up_balance
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
