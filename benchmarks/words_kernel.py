@@ -24,9 +24,8 @@ from words_jobs import Settings
 
 from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.matrices import new_matrices
+from any2vec.operators.matrices import new_matrices, no_hot_rows
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import PADDING, dots, logistic_steps, register_width, tile_rows, update
 from any2vec.samples.draws import draw

@@ -11,9 +11,8 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators import kernel as kernels
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
-from any2vec.operators.matrices import new_matrices
+from any2vec.operators.matrices import BYTES, hot_rows, how_many_hot, memory_of_copies, new_matrices, no_hot_rows
 from any2vec.operators.tiles import register_width
 from any2vec.plan import planning
 from any2vec.plan.measuring import Speeds

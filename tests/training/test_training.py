@@ -14,7 +14,7 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import SharedCache
 from any2vec.corpus import read_corpus
-from any2vec.operators import SkipGram, hot_rows
+from any2vec.operators import SkipGram, matrices
 from any2vec.operators.base import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
@@ -141,7 +141,7 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(row_host, "_LONGEST", 10)
     monkeypatch.setattr(SharedCache, "is_shared", lambda *_: False)
-    monkeypatch.setattr(hot_rows, "WORTH", 2)
+    monkeypatch.setattr(matrices, "WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
     shifts, open_copies = set(), row_host.open_copies
 

@@ -16,9 +16,17 @@ from any2vec.cluster.communicator import allreduce
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.operators.base import Rate, ThreadStats, learning_rate
-from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.kernel import Inspector, operator_kernel
-from any2vec.operators.matrices import new_documents, new_matrices, padded_width
+from any2vec.operators.matrices import (
+    HotRows,
+    hot_rows,
+    how_many_hot,
+    memory_of_copies,
+    new_documents,
+    new_matrices,
+    no_hot_rows,
+    padded_width,
+)
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.targets import PooledTables
