@@ -119,7 +119,7 @@ def main(
     seeds: SeedsOption = "1,2,3",
     rounds: Annotated[int | None, typer.Option(help="Rounds per epoch.")] = None,
     windows: Annotated[int, typer.Option(help="Windows between two merges of a row, of all threads together.")] = (
-        matrices.WINDOWS
+        matrices._WINDOWS
     ),
     copied: Annotated[bool, typer.Option(help="Whether threads copy rows.")] = True,
     in_turns: Annotated[bool, typer.Option("--in-turns/--at-once", help="Whether one thread takes all turns.")] = True,
@@ -129,7 +129,7 @@ def main(
     if in_turns:
         trainer.RowHost = InTurns  # type: ignore[misc]
     Copying.wanted = lambda _: copied  # type: ignore[method-assign]
-    matrices.WINDOWS = windows
+    matrices._WINDOWS = windows
     found: dict[str, list[dict[str, Any]]] = {}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")

@@ -141,7 +141,7 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(row_host, "_LONGEST", 10)
     monkeypatch.setattr(SharedCache, "is_shared", lambda *_: False)
-    monkeypatch.setattr(matrices, "WORTH", 2)
+    monkeypatch.setattr(matrices, "_WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
     shifts, open_copies = set(), row_host.open_copies
 

@@ -55,9 +55,9 @@ def refusal(path):
 @pytest.mark.parametrize("small_blocks", [False, True])
 def test_round_trip(tmp_path, monkeypatch, name, small_blocks):
     if small_blocks:
-        monkeypatch.setattr(memory, "BLOCK", 7)
+        monkeypatch.setattr(memory, "_BLOCK", 7)
         monkeypatch.setattr(word2vec, "BLOCK_BYTES", 11)
-        monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 10)
+        monkeypatch.setattr(word2vec, "_WRITTEN_TOGETHER", 10)
     saved, path = example(60), tmp_path / name
     contents = []
     for _ in range(2):  # the second replaces the first
@@ -230,7 +230,7 @@ def test_damaged_text(tmp_path, name, content, expected):
 
 
 def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec, "LONGEST_LINE", 100)
+    monkeypatch.setattr(word2vec, "_LONGEST_LINE", 100)
     (tmp_path / "v.txt").write_bytes(b"x" * 1000)
     assert "a line longer than 100 bytes" in refusal(tmp_path / "v.txt")
 
@@ -334,7 +334,7 @@ def test_damaged_gzip(tmp_path, name):
 def test_room_is_made_for_what_is_there_not_for_what_is_promised(tmp_path, monkeypatch):
     path = tmp_path / "v.bin.gz"  # compressed: the size bounds little
     path.write_bytes(gzip.compress(b"20 200\n" + row(b"a", *range(200))))
-    monkeypatch.setattr(word2vec, "DEFLATE_RATIO", 15_000 / path.stat().st_size)
+    monkeypatch.setattr(word2vec, "_DEFLATE_RATIO", 15_000 / path.stat().st_size)
     assert "the header promises 20 words of 200 dimensions, at least 16,040 bytes" in refusal(path)
 
 

@@ -86,8 +86,8 @@ def disk_full(monkeypatch, error):
 @pytest.mark.parametrize(("hosts", "number"), [(1, 11), (2, 11), (3, 11), (5, 11), (5, 3), (3, 1)])
 @pytest.mark.parametrize("name", ALL)
 def test_many_hosts_write_what_one_writes(tmp_path, monkeypatch, name, hosts, number):
-    monkeypatch.setattr(memory, "BLOCK", 7)
-    monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 7)
+    monkeypatch.setattr(memory, "_BLOCK", 7)
+    monkeypatch.setattr(word2vec, "_WRITTEN_TOGETHER", 7)
     whole = example(number)
     one, many = tmp_path / "one", tmp_path / "many"
     one.mkdir()

@@ -48,7 +48,7 @@ class GraphWarning(UserWarning):
     """Something in a file of a graph was read in a way that may not be meant."""
 
 
-class _FileFormat(NamedTuple):
+class FileFormat(NamedTuple):
     """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts.
 
     `part` makes what reads a host's part of files.
@@ -61,17 +61,17 @@ class _FileFormat(NamedTuple):
 
 
 FILE_FORMATS = {
-    "edges": _FileFormat(read_edge_list, (), read_edge_lists, TextPart),
-    "adjacency": _FileFormat(
+    "edges": FileFormat(read_edge_list, (), read_edge_lists, TextPart),
+    "adjacency": FileFormat(
         partial(read_edge_list, adjacency=True),
         (".adjlist", ".adj"),
         partial(read_edge_lists, adjacency=True),
         partial(TextPart, adjacency=True),
     ),
-    "parquet": _FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
-    "mat": _FileFormat(read_mat, (".mat",)),
-    "npz": _FileFormat(read_npz, (".npz",)),
-    "mtx": _FileFormat(read_mtx, (".mtx",)),
+    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
+    "mat": FileFormat(read_mat, (".mat",)),
+    "npz": FileFormat(read_npz, (".npz",)),
+    "mtx": FileFormat(read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 
