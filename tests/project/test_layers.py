@@ -103,9 +103,6 @@ SMALL = {  # files below 60 lines, and why
     "__main__.py": "python -m",
     "graph/sources/mat_process.py": "a program of its own",
     "io/shown.py": "Rich, which errors do not need",
-    "sync/combiners/gradient.py": "the combiner of the papers",
-    "sync/schemes.py": "a table of plug-ins",
-    "sync/server.py": "a plug-in",
     "version.py": "read by the build",
 }
 LONG = {  # functions of more than 120 lines

@@ -13,8 +13,8 @@ from any2vec.errors import Any2VecError
 from any2vec.models import Estimator
 from any2vec.operators import OPERATORS
 from any2vec.options import sentence
+from any2vec.sync import AUTO, SCHEMES
 from any2vec.sync.combiners import COMBINERS, Combiner
-from any2vec.sync.schemes import AUTO, SCHEMES
 from any2vec.vectors.files.formats import NAMED
 
 DATA = "Data"

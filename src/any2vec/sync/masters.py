@@ -13,9 +13,9 @@ from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
-from any2vec.sync.combiners.gradient import gradient_row
-from any2vec.sync.number_formats import INFINITE, MAGNITUDE, added, numbers_of, scale_of
+from any2vec.sync.combiners.plain import gradient_row
 from any2vec.sync.rebalancing import Rebalancing
+from any2vec.sync.wire import INFINITE, MAGNITUDE, added, numbers_of, scale_of
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
