@@ -18,8 +18,9 @@ from ranks import VARIABLES, run_python
 from simulated import text
 from typer.testing import CliRunner
 
+from any2vec import cluster
 from any2vec.cli import app
-from any2vec.cluster import engines, gloo
+from any2vec.cluster import gloo
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.report.log import read_report
 from any2vec.report.page import facts, figure_of, panels
@@ -364,14 +365,14 @@ def test_launched_is_read_from_the_environment(monkeypatch):
         assert not gloo.launched()
         monkeypatch.setenv(name, value)
     assert gloo.launched()
-    assert engines.detected() is engines.ENGINES["gloo"]
+    assert cluster.detected() is cluster.ENGINES["gloo"]
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert not gloo.launched()
     monkeypatch.delenv("MASTER_PORT")
-    assert engines.connect().size == 1
+    assert cluster.connect().size == 1
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(Any2VecError, match="RANK and WORLD_SIZE are set in the environment, but not MASTER_PORT"):
-        engines.connect()
+        cluster.connect()
 
 
 LISTENS = """

@@ -93,11 +93,11 @@ def _no_such(name: str, params: list[Any], message: str) -> str:
 def fail(error: Any2VecError, status: int = 1) -> NoReturn:
     """Print a user's mistake on one line, once for all hosts, and end them with this status."""
     quit_at_once()
-    from any2vec.cluster import engines  # slow to import, and not needed for a list of the commands
+    from any2vec import cluster
     from any2vec.cluster.communicator import SharedError
 
     try:
-        communicator = engines.connect() if engines.detected() else None
+        communicator = cluster.connect() if cluster.detected() else None
         rank = communicator.rank if communicator and communicator.size > 1 else None
     except Any2VecError:  # that is the error
         rank = None
@@ -108,7 +108,7 @@ def fail(error: Any2VecError, status: int = 1) -> NoReturn:
     if rank:  # if it is an error of all hosts, host 0 prints it
         time.sleep(_PATIENCE)
     _print(f"host {rank}: {error}")
-    engines.abort()
+    cluster.abort()
     sys.exit(status)
 
 

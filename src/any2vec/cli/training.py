@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from any2vec.cluster import engines
+from any2vec import cluster
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
@@ -157,7 +157,7 @@ class Job:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        self.hosts = engines.connect()
+        self.hosts = cluster.connect()
         self.first = self.hosts.rank == 0
         self.display = display_for(Console(stderr=True), quiet=self.quiet or not self.first, progress=self.progress)
         self._said: set[str] = set()
@@ -330,7 +330,7 @@ class Job:
         """End all hosts after Ctrl-C on this one."""
         self.display.say(why)
         if self.hosts.size > 1:
-            engines.abort()
+            cluster.abort()
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -341,7 +341,7 @@ def _files(given: object) -> list[str]:
 
 def check_one_process(what: str, command: str) -> None:
     """Refuse to do what one process does if a launcher started several."""
-    if engines.connect().size > 1:
+    if cluster.connect().size > 1:
         launchers = "mpiexec, torchrun or srun"
         raise Any2VecError(f"{what} by one process; start any2vec {command} without {launchers}")
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from any2vec import cluster
 from any2vec.cli.training import Job
-from any2vec.cluster import engines
 from any2vec.cluster.communicator import together
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
@@ -194,7 +194,7 @@ def word2vec(
         typer.echo(usage())
         return
     with _named_as_flags():
-        with together(engines.connect()):
+        with together(cluster.connect()):
             values = parse(arguments)
         _run(values, "-negative" in arguments)
 
