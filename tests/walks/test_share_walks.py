@@ -97,7 +97,7 @@ def test_walks_along_metapaths(weighted):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("any2vec.walks.shares.owners._FEW", 8)
+    monkeypatch.setattr("any2vec.walks.shares.walker._FEW", 8)
     graph = random_graph(130, 700)
     how = {"length": 9, "q": 4.0}
     assert walk(graph, 1, 3, threads=3, **how)[0] == lists(generate(Walker(graph, **how), 3))
