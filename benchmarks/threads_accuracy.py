@@ -32,8 +32,8 @@ from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
 from any2vec.operators import matrices
 from any2vec.training import trainer
-from any2vec.training.hosts.host import Copying, Task
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Copying, Task
+from any2vec.training.row_host import RowHost
 from any2vec.vectors.questions import fold, folded_ids, read_questions
 
 TURN = 128

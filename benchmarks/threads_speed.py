@@ -24,7 +24,7 @@ from any2vec.cluster import workers
 from any2vec.cluster.machine import core_ids
 from any2vec.cluster.workers import message_time
 from any2vec.operators import matrices
-from any2vec.training.hosts.host import Copying
+from any2vec.training.host import Copying
 
 LIMIT = workers._NEAR
 

@@ -246,7 +246,7 @@ def test_the_slowest_host_is_named(corpus):
     """Its log, which goes on, and its report say the same; what the others waited for it is about what it slept."""
     slow = """
 import os, time
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.row_host import RowHost
 work = RowHost.work
 def late(*arguments):
     time.sleep(0.05 * (os.environ["RANK"] == "1"))

@@ -22,7 +22,7 @@ from any2vec.operators.columns import add_parts
 from any2vec.operators.matrices import new_matrices
 from any2vec.report.report import Report
 from any2vec.sync.columns import ColumnLayout
-from any2vec.training.hosts import column_host
+from any2vec.training import column_host
 
 OTHERS = [  # each model, loss and context; each is some kernels to compile, again for other numbers of blocks
     ("skipgram", "hierarchical", "mean"),

@@ -21,9 +21,9 @@ from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples import targets
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of
 from any2vec.sync import beginning, wire
-from any2vec.training.hosts import column_host, row_host
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training import column_host, row_host
 from any2vec.training.options import Options
+from any2vec.training.row_host import RowHost
 
 SENTENCES = text(300, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 2}
@@ -36,7 +36,7 @@ GIB = 1 << 30
 @pytest.fixture
 def many_words(monkeypatch):
     """A corpus that is worth threads, most of whose rows they copy."""
-    monkeypatch.setattr("any2vec.training.hosts.host._LEAST", 100)
+    monkeypatch.setattr("any2vec.training.host._LEAST", 100)
     return read_corpus(text(4000, words=300), min_count=1, cache=None)
 
 

@@ -17,8 +17,8 @@ from any2vec.report.rounds import KEYS
 from any2vec.sync import channel, masters
 from any2vec.sync.combiners import curvature, plain
 from any2vec.training import trainer
-from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.progress import COMPILING, Quiet
+from any2vec.training.row_host import RowHost
 from any2vec.vectors.questions import QuestionSection
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}

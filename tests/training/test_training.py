@@ -22,12 +22,12 @@ from any2vec.report.report import Report, peak_memory
 from any2vec.samples.windows import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
+from any2vec.training import host, row_host
 from any2vec.training.ending import diverging
-from any2vec.training.hosts import host, row_host
-from any2vec.training.hosts.host import Task
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Task
 from any2vec.training.options import FLOOR, Options
 from any2vec.training.progress import Quiet
+from any2vec.training.row_host import RowHost
 from any2vec.training.run import Run
 from any2vec.training.trainer import train
 

@@ -28,7 +28,7 @@ from any2vec.report.report import Report
 from any2vec.sync import scheme_of
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Quiet
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors.vectors import Vectors
 

@@ -22,7 +22,7 @@ from any2vec.io.memory import check_finite
 from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, as_word
 from any2vec.samples.windows import total_of
-from any2vec.training.start import Rows, Start
+from any2vec.training.state import Rows, Start
 from any2vec.vectors.parts import Parts, means_of
 from any2vec.vectors.vectors import Vectors, load
 

@@ -41,8 +41,7 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
 from any2vec.training.schedule import default_rounds, round_lengths, round_shares
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.state import Start, TrainingState
 
 
 def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:

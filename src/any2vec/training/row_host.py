@@ -38,9 +38,9 @@ from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.wire import FLOAT32
 from any2vec.training.choice import visits_of
-from any2vec.training.hosts.host import Copying, Host, Task
+from any2vec.training.host import Copying, Host, Task
 from any2vec.training.schedule import default_rounds
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
