@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Phrases, Vectors, load, save
 from any2vec.cli import app
+from any2vec.cli.word2vec import VECTORS_OR_CLASSES
 from any2vec.cluster.local import alone
 from any2vec.corpus import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.evaluate.linksplit import PARTS, split_links
@@ -21,7 +22,6 @@ from any2vec.io.outputs import append_in_host_order, replacing
 from any2vec.report.report import Report
 from any2vec.vectors.files import formats
 from any2vec.vectors.files.formats import VECTORS
-from any2vec.vectors.files.word2vec_c import VECTORS_OR_CLASSES
 
 KERNEL = ["--dim", "8", "--window", "3", "--negative", "3"]
 SIZES = [*KERNEL, "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]

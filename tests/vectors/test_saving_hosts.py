@@ -8,7 +8,7 @@ from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.io import memory, safetensors_file
 from any2vec.io import outputs as files
-from any2vec.vectors.files import native, word2vec, word2vec_binary
+from any2vec.vectors.files import native, word2vec
 from any2vec.vectors.files.formats import check_output, format_of, save
 from any2vec.vectors.vectors import Vectors, load
 
@@ -79,7 +79,7 @@ def disk_full(monkeypatch, error):
         return make
 
     monkeypatch.setattr(word2vec, "decimals", failing(word2vec.decimals))
-    for module in word2vec_binary, safetensors_file:
+    for module in word2vec, safetensors_file:
         monkeypatch.setattr(module, "blocks", failing(memory.blocks))
 
 

@@ -1,4 +1,4 @@
-"""The progress of a run: what is measured as it runs, and how it is shown: a moving line, plain lines, a log, or nothing."""
+"""The progress of a run: what is measured as it runs, and a moving line, plain lines or log records that show it."""
 
 import logging
 import math

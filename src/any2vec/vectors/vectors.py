@@ -2,9 +2,9 @@
 
 import os
 
-from any2vec.vectors import derived, evaluations
+from any2vec.vectors import derived, questions
 from any2vec.vectors import index as indexes
-from any2vec.vectors.convert import Conversions
+from any2vec.vectors.derived import Conversions
 from any2vec.vectors.export.exports import Exports
 from any2vec.vectors.files.hub import Hub
 from any2vec.vectors.gensim_names import GensimNames
@@ -47,8 +47,8 @@ class Vectors(GensimNames, Conversions, Exports, Hub, Maps):
 
     vectors_for_all, add_vectors = derived.vectors_for_all, derived.add_vectors
     means, vector_of_features = derived.means, derived.vector_of_features
-    evaluate_word_analogies = evaluations.evaluate_word_analogies
-    evaluate_word_pairs = evaluations.evaluate_word_pairs
+    evaluate_word_analogies = questions.evaluate_word_analogies
+    evaluate_word_pairs = questions.evaluate_word_pairs
     index, load_index = indexes.build, indexes.load_index
 
     @property

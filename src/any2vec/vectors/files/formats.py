@@ -24,8 +24,16 @@ from any2vec.options import as_path
 from any2vec.vectors.files.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
 from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native, meta_of, save_native
 from any2vec.vectors.files.shard import Shard, make_shard
-from any2vec.vectors.files.word2vec import LONGEST_WORD, check_words, load_text, parse_header, save_text, without_mark
-from any2vec.vectors.files.word2vec_binary import load_binary, save_binary
+from any2vec.vectors.files.word2vec import (
+    LONGEST_WORD,
+    check_words,
+    load_binary,
+    load_text,
+    parse_header,
+    save_binary,
+    save_text,
+    without_mark,
+)
 from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.parts import lost_parts
 
