@@ -119,7 +119,7 @@ def test_rooms_are_few_and_full():
     sizes = {str(path.relative_to(SOURCE)): path.read_text("utf-8").count("\n") for path in SOURCE.rglob("*.py")}
     named = {name for name, lines in sizes.items() if lines < 60 and (name == "__init__.py" or "__init__" not in name)}
     assert named == set(SMALL)
-    assert max(sizes.values()) <= 420
+    assert max(sizes.values()) <= 450
     folders = Counter(str(Path(name).parent) for name in sizes)
     assert max(folders.values()) <= 15
 

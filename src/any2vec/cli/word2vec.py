@@ -280,7 +280,7 @@ class _Job(Job):
                 check_classes(self.classes)
                 if self.hosts.size > 1:
                     raise Any2VecError(f"-classes is for one host, not {self.hosts.size}; train vectors on them")
-        held = _VECTORS_OR_CLASSES
+        held = VECTORS_OR_CLASSES
         check_output(output, False, self.hosts, self.format, force=self.force, replaceable=held)
 
     def check_words(self, words: Sequence[str]) -> None:
@@ -306,7 +306,7 @@ def _save_classes(vectors: Lookup, path: Path, number: int, threads: int | None,
     check_words(with_end.words, path)
     found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
     lines = (f"{word} {of}\n".encode() for word, of in found)
-    write_in_host_order(path, lines, communicator, _VECTORS_OR_CLASSES)
+    write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
 
 
 def _with_line_end(vectors: Lookup) -> Lookup:
@@ -331,13 +331,13 @@ def _save(shard: Shard, path: Path, rows: Callable[[Lookup], Iterator[bytes]]) -
 
 def _holds_either(path: Path) -> bool:
     """Recognize vectors; or lines of a word and a number from </s> on, which unlike a vocabulary's do not fall."""
-    if VECTORS.holds(path) or has_mark(path, _VECTORS_OR_CLASSES.name):
+    if VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name):
         return True
     numbers = numbers_of(path)
     return numbers is not None and numbers != sorted(numbers, reverse=True)
 
 
-_VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
+VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
 """The files that word2vec's ``-output`` may replace."""
 _TEXT = Format(load_text, partial(_save, rows=partial(text_rows, formatted=six_decimals)), check_words=check_words)
 """The default of word2vec."""

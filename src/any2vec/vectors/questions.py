@@ -1,4 +1,4 @@
-"""Words by which vectors are judged, analogy questions and pairs with human judgements, and evaluation by gensim's names.
+"""Words by which vectors are judged, analogy questions and pairs with human judgements; evaluation by gensim's names.
 
 `evaluate_word_analogies` and `evaluate_word_pairs` differ from `evaluate_analogies` and `evaluate_similarity` in three
 things. Other spellings of a question's words are no answers, an answer's cosine may be negative, and case may count.
