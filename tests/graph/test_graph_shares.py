@@ -38,8 +38,8 @@ def blocks(request, monkeypatch):
         monkeypatch.setattr("any2vec.graph.shares.host_vertices._SENT", 3)
         monkeypatch.setattr("any2vec.graph.shares.host_vertices._FEW", 2)
         monkeypatch.setattr("any2vec.graph.shares.build._FEW", 2)
-        monkeypatch.setattr("any2vec.graph.shares.rows._COPIED", 5)
-        monkeypatch.setattr("any2vec.graph.shares.rows._LONG", 4)
+        monkeypatch.setattr("any2vec.graph.shares.share._COPIED", 5)
+        monkeypatch.setattr("any2vec.graph.shares.share._LONG", 4)
         monkeypatch.setattr("any2vec.graph.shares.edge_parts._EDGES", 3)
 
 

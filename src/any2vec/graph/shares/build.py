@@ -48,8 +48,7 @@ from any2vec.graph.readers import (
 from any2vec.graph.reading import Reading, checked_reading, mark_used, two_kinds
 from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
 from any2vec.graph.shares.host_vertices import HostVertices
-from any2vec.graph.shares.rows import RowBuilder, count_entries, entries_by_host, renumber
-from any2vec.graph.shares.share import GraphShare, even_cuts
+from any2vec.graph.shares.share import GraphShare, RowBuilder, count_entries, entries_by_host, even_cuts, renumber
 from any2vec.graph.sources.objects import from_pairs, refuse_view
 from any2vec.graph.sources.tables import from_array, from_table, refuse_lazy
 from any2vec.graph.vertex_kinds import read_kinds
