@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import slow, slow_but
 
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.operators import WITH_PARTS
 from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.kernel import inspection_kernel, operator_kernel

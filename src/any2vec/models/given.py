@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.parts import Features, Subwords
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, Subwords, WordRows
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.memory import check_finite

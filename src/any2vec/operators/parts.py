@@ -17,8 +17,7 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
-from any2vec.corpus.parts import Features
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, WordRows
 from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.base import OperatorOptions, add_curvature
 from any2vec.operators.cbow import join, learn, spread
@@ -67,7 +66,7 @@ class PartOptions:
 class PartTables(NamedTuple):
     """What `edges` reads where words have parts."""
 
-    bounds: NDArray[np.int64]  # as of `corpus.word_rows.WordRows`
+    bounds: NDArray[np.int64]  # as of `corpus.parts.WordRows`
     rows: NDArray[np.int32]
     targets: Any  # what targets are drawn from
 

@@ -15,7 +15,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
 from any2vec.corpus.corpus import StoredWorklist
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.graph.shares.share import cut_graph
 from any2vec.io.memory import available, size

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, DamagedError, allgather_bytes, exchange
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
 from any2vec.samples.draws import INITIAL, epoch_key
