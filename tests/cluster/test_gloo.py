@@ -278,7 +278,7 @@ RowHost.work = late
 @needs_torch
 def test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other():
     script = """
-from any2vec.cli.errors import fail
+from any2vec.cli.help import fail
 counts = np.full(2, 10_000)
 send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)  # 100 MB for the other
 request = world.ialltoallv(send, counts, receive, counts)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Node2Vec
 from any2vec.cli import app
-from any2vec.cli.errors import usage
+from any2vec.cli.help import usage
 from any2vec.cluster.local import simulate
 from any2vec.graph.shares.share import cut_graph
 from any2vec.plan.estimates import Estimator

@@ -6,8 +6,17 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from any2vec.cli.errors import Errors, fail, ignore_errors, name_errors, one_line_warnings, usage
-from any2vec.cli.help import ALL, HelpfulCommand, UsageError
+from any2vec.cli.help import (
+    ALL,
+    Errors,
+    HelpfulCommand,
+    UsageError,
+    fail,
+    ignore_errors,
+    name_errors,
+    one_line_warnings,
+    usage,
+)
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
 from any2vec.version import __version__
@@ -25,8 +34,8 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
-    "documents": Command("documents", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
-    "infer": Command("documents", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
+    "documents": Command("words", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
+    "infer": Command("words", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
     "phrases": Command("words", "Join the words of phrases in CORPUS, such as new_york."),
     "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec."),
     "similar": Command("vectors", "Show the words most similar to each WORD, with their cosines."),

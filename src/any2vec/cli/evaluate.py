@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options
-from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
-from any2vec.cli.help import HelpfulCommand
+from any2vec.cli.help import Errors, HelpfulCommand
+from any2vec.cli.options import COMMENTS, graph_options, saying, sign
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile
 from any2vec.errors import Any2VecError, counted, shown

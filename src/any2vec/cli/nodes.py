@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError

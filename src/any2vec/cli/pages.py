@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import saying
-from any2vec.cli.options import Force
+from any2vec.cli.options import Force, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cli.vectors import VectorsFile
 from any2vec.errors import Any2VecError, escaped, shown

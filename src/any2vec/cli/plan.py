@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
