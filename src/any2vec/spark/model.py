@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType, StringType
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import metadata_of, model_folder
+from any2vec.spark.base import metadata_of, model_folder
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams, column_named, vertex_column
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
