@@ -7,9 +7,8 @@ import pytest
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import AnalogyChecker, evaluate_analogies
-from any2vec.vectors import questions, search
+from any2vec.vectors import Vectors, questions, search
 from any2vec.vectors.questions import QuestionSection, read_questions
-from any2vec.vectors.vectors import Vectors
 
 WORDS = QuestionSection("family", (("man", "king", "woman", "queen"), ("king", "man", "queen", "woman")))
 

@@ -20,8 +20,8 @@ from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
 from any2vec.io.outputs import append_in_host_order, replacing
 from any2vec.report.report import Report
-from any2vec.vectors.files import formats
-from any2vec.vectors.files.formats import VECTORS
+from any2vec.vectors import files
+from any2vec.vectors.files import VECTORS
 
 KERNEL = ["--dim", "8", "--window", "3", "--negative", "3"]
 SIZES = [*KERNEL, "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]
@@ -123,7 +123,7 @@ def test_vectors_of_other_programs_are_replaced(tmp_path):
 
 
 def test_a_large_text_that_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(formats, "_START", 1000)
+    monkeypatch.setattr(files, "_START", 1000)
     for number, dim in (40, 3), (300, 2), (2, 500):
         for name in "v.txt", "v.bin":
             save(example(number, dim), name, force=True)

@@ -24,8 +24,8 @@ from any2vec.io.outputs import check_writable
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.report.log import check_log, read_report
 from any2vec.report.report import REPORT
-from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.files.formats import FORMATS, NAMED
+from any2vec.vectors.export import TARGETS
+from any2vec.vectors.files import FORMATS, NAMED
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -17,9 +17,8 @@ from any2vec.io import memory
 from any2vec.io.memory import decimals
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.vectors.files import formats, word2vec
-from any2vec.vectors.files.formats import FORMATS, Format, format_of, save
-from any2vec.vectors.vectors import Vectors, load
+from any2vec.vectors import Vectors, files, load
+from any2vec.vectors.files import FORMATS, Format, format_of, save, word2vec
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
 ALL = [*WORD2VEC, "folder"]
@@ -474,7 +473,7 @@ def test_a_format_is_a_line_in_the_table(tmp_path, monkeypatch):
         rows = [line.split(" ", 1) for line in path.read_text().splitlines()]
         return Vectors([word for word, _ in rows], np.array([json.loads(row) for _, row in rows], np.float32))
 
-    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, Format(load_lines, save_lines, (".lines",))))
+    monkeypatch.setattr(files, "FORMATS", (*FORMATS, Format(load_lines, save_lines, (".lines",))))
     save(example(), tmp_path / "v.lines")
     assert_equal(load(tmp_path / "v.lines"), example())
     with pytest.raises(Any2VecError, match="this format holds no training vectors"):

@@ -8,9 +8,8 @@ from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.io import memory, safetensors_file
 from any2vec.io import outputs as files
-from any2vec.vectors.files import native, word2vec
-from any2vec.vectors.files.formats import check_output, format_of, save
-from any2vec.vectors.vectors import Vectors, load
+from any2vec.vectors import Vectors, load
+from any2vec.vectors.files import check_output, format_of, native, save, word2vec
 
 FILES = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz"]
 ALL = [*FILES, "folder"]

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as hnp
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io import memory
-from any2vec.vectors import search
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors, search
 
 
 def random_vectors(number=200, dim=16, seed=0):

@@ -26,8 +26,8 @@ from any2vec.io.replaceable import Kind, json_of
 from any2vec.io.shown import Console
 from any2vec.options import fraction, whole_number
 from any2vec.report.report import write_figures
+from any2vec.vectors import load
 from any2vec.vectors.questions import read_pairs, read_questions
-from any2vec.vectors.vectors import load
 
 evaluate = typer.Typer(
     name="evaluate",

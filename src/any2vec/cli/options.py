@@ -19,7 +19,7 @@ from any2vec.operators import OPERATORS
 from any2vec.options import option, sentence
 from any2vec.sync import AUTO, SCHEMES
 from any2vec.sync.combiners import COMBINERS, Combiner
-from any2vec.vectors.files.formats import NAMED
+from any2vec.vectors.files import NAMED
 
 DATA = "Data"
 _RUN = "Run"

@@ -22,8 +22,8 @@ from any2vec.plot.word_map import check_output
 from any2vec.report.log import read_report
 from any2vec.report.page import write_page
 from any2vec.training.progress import display_for
+from any2vec.vectors import load
 from any2vec.vectors.maps import TOP
-from any2vec.vectors.vectors import load
 
 
 def map(  # noqa: A001  (the command's name)

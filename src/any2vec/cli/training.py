@@ -30,10 +30,10 @@ from any2vec.report.rounds import PHASES
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Quiet, announcing_compilation, display_for
 from any2vec.training.trainer import check_agreement
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.files.fasttext import no_features
-from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts
-from any2vec.vectors.vectors import Vectors
 
 _SHOWN, _NEIGHBOURS = 3, 5  # words, and neighbours of each
 _COMPARED = 50_000  # most frequent words that neighbours are looked for in: some milliseconds

@@ -19,12 +19,12 @@ from any2vec.io.inputs import strip
 from any2vec.io.memory import size
 from any2vec.io.shown import Console
 from any2vec.options import whole_number
-from any2vec.vectors.export.exports import TARGETS
+from any2vec.vectors import Vectors, load
+from any2vec.vectors.export import TARGETS
 from any2vec.vectors.export.target import first_words
-from any2vec.vectors.files.formats import BINARY, FASTTEXT, NATIVE, held_format
+from any2vec.vectors.files import BINARY, FASTTEXT, NATIVE, held_format
 from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.neighbours import Similar
-from any2vec.vectors.vectors import Vectors, load
 
 VectorsFile = Annotated[
     Path, typer.Argument(metavar="VECTORS", help="A file or folder of vectors.", show_default=False)

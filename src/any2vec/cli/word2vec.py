@@ -25,12 +25,12 @@ from any2vec.io.outputs import write_in_host_order
 from any2vec.io.replaceable import Kind, has_mark
 from any2vec.models import Word2Vec
 from any2vec.training.progress import Display
-from any2vec.vectors.files.formats import VECTORS, Format, check_output, save
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import VECTORS, Format, check_output, save
 from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.files.word2vec import binary_rows, check_words, load_binary, load_text, six_decimals, text_rows
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.maps import check_classes, classes
-from any2vec.vectors.vectors import Vectors
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from any2vec.models import Callback, Estimator, Word2Vec
 from any2vec.models.documents import Doc2Vec
 from any2vec.signals import INTERRUPTED
 from any2vec.training.progress import announcing_compilation, display_for
-from any2vec.vectors.files.formats import check_output, format_of, named_format, save
+from any2vec.vectors.files import check_output, format_of, named_format, save
 
 
 @shared.estimator_options(Word2Vec)

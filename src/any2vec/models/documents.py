@@ -25,9 +25,9 @@ from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_ope
 from any2vec.operators.matrices import Matrices, zeros
 from any2vec.options import as_word, changed, check_options, documented, option
 from any2vec.training.options import FLOOR, Options
+from any2vec.vectors import Vectors
 from any2vec.vectors.derived import check_texts
 from any2vec.vectors.files.native import UNTRAINED
-from any2vec.vectors.vectors import Vectors
 
 _TEXTS = 1 << 14  # inferred at a time
 _EACH = 64  # of a thread

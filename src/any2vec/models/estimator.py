@@ -30,7 +30,7 @@ from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Quiet
 from any2vec.training.state import Start
 from any2vec.training.trainer import check_agreement, train
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
 
 CheckWords = Callable[[Sequence[str]], None]
 

@@ -22,8 +22,8 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, as_word
 from any2vec.samples.windows import total_of
 from any2vec.training.state import Rows, Start
+from any2vec.vectors import Vectors, load
 from any2vec.vectors.parts import Parts, means_of
-from any2vec.vectors.vectors import Vectors, load
 
 GIVEN: Literal["given"] = "given"
 """What `frozen` may be: all words that have given vectors."""

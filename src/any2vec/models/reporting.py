@@ -28,7 +28,7 @@ from any2vec.training.listeners import AfterEpoch
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.state import TrainingState
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.

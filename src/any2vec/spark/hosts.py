@@ -23,9 +23,9 @@ from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.spark.params import EDGES, of_frame
-from any2vec.vectors.files.formats import save
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""

@@ -17,8 +17,8 @@ from any2vec.errors import Any2VecError
 from any2vec.spark.base import metadata_of, model_folder
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams, column_named, vertex_column
+from any2vec.vectors import Vectors, load
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
-from any2vec.vectors.vectors import Vectors, load
 
 ROWS = "id long, word string, count long, vector array<float>, own array<float>"
 """Columns of a saved model: words by id, with rows of their own if they have parts; then parts, without words."""

@@ -16,7 +16,7 @@ from any2vec.io.safetensors_file import write_tensors
 from any2vec.vectors.export.target import Target, opened_by
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 # Not tensors.bytes: TensorBoard reads every file as text first, and stops at one whose bytes are UTF-8 by chance.

@@ -16,7 +16,7 @@ from any2vec.vectors.export.target import Target, opened_by
 from any2vec.vectors.search import neighbour_graph
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 _LARGEST = 4 << 30  # bytes of an array of words, which gives every word the length of the longest

@@ -18,7 +18,7 @@ from any2vec.options import as_path, whole_number
 from any2vec.vectors.parts import lost_parts
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 F = TypeVar("F", bound=Callable[..., None])
