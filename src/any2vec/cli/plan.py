@@ -20,8 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.share import GRAPHS
 from any2vec.io.memory import size
-from any2vec.io.outputs import check_writable
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.models import Node2Vec, Word2Vec
 from any2vec.options import option

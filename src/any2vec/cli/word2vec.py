@@ -21,8 +21,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
 from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
 from any2vec.errors import Any2VecError, respelled, shown
-from any2vec.io.outputs import write_in_host_order
-from any2vec.io.replaceable import Kind, has_mark
+from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.models import Word2Vec
 from any2vec.training.progress import Display
 from any2vec.vectors import Vectors

@@ -18,8 +18,7 @@ from any2vec.cli.vectors import neighbours
 from any2vec.cluster.communicator import together
 from any2vec.corpus import Corpus
 from any2vec.corpus.phrases.pairs import NPMI
-from any2vec.corpus.phrases.phrase_list import PHRASES
-from any2vec.corpus.phrases.phrased_text import PHRASED_TEXT
+from any2vec.corpus.phrases.phrased_text import PHRASED_TEXT, PHRASES
 from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import AnalogyChecker, SimilarityChecker

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from any2vec.cluster import gloo, mpi, slurm
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.machine import check_launcher
 from any2vec.errors import Any2VecError
 
 __all__ = [

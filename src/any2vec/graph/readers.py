@@ -29,16 +29,21 @@ from any2vec.graph.sources.hetero import (
 )
 from any2vec.graph.sources.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
 from any2vec.graph.sources.objects import (
+    from_array,
     from_igraph,
     from_neighbours,
     from_networkx,
     from_pairs,
+    from_table,
+    is_array,
     is_igraph,
+    is_lazy,
     is_networkx,
+    is_table,
     is_view,
+    refuse_lazy,
     refuse_view,
 )
-from any2vec.graph.sources.tables import from_array, from_table, is_array, is_lazy, is_table, refuse_lazy
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from any2vec.io.outputs import check_writable, replacing_file
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, check_writable, json_of, replacing_file
 from any2vec.report.rounds import Rounds
 from any2vec.version import __version__
 

@@ -16,8 +16,8 @@ from pyspark import BarrierTaskContext, SparkContext
 from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
-from any2vec.cluster.environment import listen_anywhere, listen_at
 from any2vec.cluster.gloo import joined, load_library
+from any2vec.cluster.machine import listen_anywhere, listen_at
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing, shown

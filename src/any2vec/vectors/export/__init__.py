@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import decimals
-from any2vec.io.outputs import write_in_host_order
-from any2vec.io.replaceable import Kind, has_mark
+from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.options import as_path
 from any2vec.vectors.export import folders, tables
 from any2vec.vectors.export.target import Target, first_words, opened_by

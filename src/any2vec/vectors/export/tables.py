@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.memory import blocks, size
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind
 from any2vec.options import whole_number
 from any2vec.vectors.export.target import Target, opened_by
 from any2vec.vectors.search import neighbour_graph

@@ -17,8 +17,7 @@ from any2vec.errors import Any2VecError, Any2VecWarning, file_error, shown
 from any2vec.io.compression import compression_of
 from any2vec.io.inputs import HEAD, refuse
 from any2vec.io.memory import check_finite
-from any2vec.io.outputs import check_writable, refusals
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.outputs import Kind, check_writable, refusals, start_of
 from any2vec.io.temporary import read_folder
 from any2vec.options import as_path
 from any2vec.vectors.files.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
