@@ -27,7 +27,7 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.vectors import Vectors
 
 BOTH, FIRST, SECOND = "both at once", "first half only", "second half only"

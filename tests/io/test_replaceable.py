@@ -19,7 +19,7 @@ from any2vec.evaluate.linksplit import PARTS, split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
 from any2vec.io.outputs import append_in_host_order, replacing
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.vectors import files
 from any2vec.vectors.files import VECTORS
 

@@ -20,7 +20,7 @@ from any2vec.io.memory import available, release, zeros
 from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.sync.columns import ColumnLayout
 from any2vec.training import column_host
 

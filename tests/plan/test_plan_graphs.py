@@ -24,7 +24,7 @@ from any2vec.plan.planning import make_plan
 from any2vec.plan.quantities import PROGRAM, Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, WalkedGraph, WalkSpeeds
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import Walker
 
 GRAPH = random_graph(300, 3000)

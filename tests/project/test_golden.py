@@ -22,8 +22,8 @@ from any2vec.evaluate.linksplit import check_split_folder
 from any2vec.graph import read_graph
 from any2vec.io.outputs import check_writable
 from any2vec.io.safetensors_file import map_tensors
+from any2vec.report import REPORT
 from any2vec.report.log import check_log, read_report
-from any2vec.report.report import REPORT
 from any2vec.vectors.export import TARGETS
 from any2vec.vectors.files import FORMATS, NAMED
 

@@ -10,7 +10,7 @@ from marks import slow
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.report.rounds import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated

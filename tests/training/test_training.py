@@ -18,7 +18,7 @@ from any2vec.operators import SkipGram, matrices
 from any2vec.operators.base import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report, peak_memory
+from any2vec.report import Report, peak_memory
 from any2vec.samples.windows import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS

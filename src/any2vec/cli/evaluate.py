@@ -24,7 +24,7 @@ from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.options import fraction, whole_number
-from any2vec.report.report import write_figures
+from any2vec.report import write_figures
 from any2vec.vectors import load
 from any2vec.vectors.questions import read_pairs, read_questions
 

@@ -31,7 +31,7 @@ from any2vec.plan.planning import SHORT, Plan, check_figure, make_plan, save_fig
 from any2vec.plan.quantities import Cluster, time_text, unit_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.plan.walking import WalkedGraph
-from any2vec.report.report import write_figures
+from any2vec.report import write_figures
 from any2vec.training.progress import announcing_compilation, display_for
 
 _WIDEST = 1000  # more than any table has

@@ -25,7 +25,7 @@ from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.io.shown import Console
 from any2vec.models import Estimator
-from any2vec.report.report import REPORT, Report, decimals, slowest_lines
+from any2vec.report import REPORT, Report, decimals, slowest_lines
 from any2vec.report.rounds import PHASES
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Quiet, announcing_compilation, display_for

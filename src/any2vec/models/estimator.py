@@ -24,7 +24,7 @@ from any2vec.models.transforming import Transforming
 from any2vec.operators import MODELS
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.sync import scheme_of
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Quiet

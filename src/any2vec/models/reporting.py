@@ -16,9 +16,9 @@ from any2vec.io.outputs import refusals
 from any2vec.io.shown import table
 from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, option
+from any2vec.report import Report
 from any2vec.report.log import OnRound, RunLog, check_log
 from any2vec.report.page import facts
-from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder

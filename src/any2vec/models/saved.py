@@ -16,7 +16,7 @@ from any2vec.models.given import GIVEN
 from any2vec.models.reporting import CHECKPOINTS
 from any2vec.operators import OPERATORS
 from any2vec.options import as_path, typed
-from any2vec.report.report import Report, plain, without_nan
+from any2vec.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
 from any2vec.vectors import Vectors
 from any2vec.vectors.files import NATIVE, refuse_foreign, save

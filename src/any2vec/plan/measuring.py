@@ -25,7 +25,7 @@ from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.plan.formulas import number_of_rows
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
 from any2vec.sync.beginning import warm_up
@@ -37,7 +37,7 @@ from any2vec.sync.wire import WIRES
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.trainer import train
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import Walker
 
 _MOST_WALKS = 1 << 24  # positions of the walks that are measured

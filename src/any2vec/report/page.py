@@ -19,7 +19,7 @@ from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
 from any2vec.io.shown import table
 from any2vec.plot.projection import colours
 from any2vec.plot.word_map import rendered
-from any2vec.report.report import Report, decimals, slowest_lines, transfer
+from any2vec.report import Report, decimals, slowest_lines, transfer
 from any2vec.report.rounds import KEYS, PHASES, Rounds
 
 if TYPE_CHECKING:

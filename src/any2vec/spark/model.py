@@ -36,7 +36,7 @@ class _VectorsModel(Model, HostParams, MLWritable, MLReadable):
     path : str
         Folder of the vectors, in any2vec's own format (`any2vec.load`).
     report : dict
-        The report of the run (`any2vec.report.report`); empty if the model was loaded.
+        The report of the run (`any2vec.report`); empty if the model was loaded.
     """
 
     def __init__(self, path: str, report: dict[str, Any] | None = None) -> None:

@@ -10,7 +10,7 @@ from any2vec.cluster.communicator import Communicator, allreduce, together
 from any2vec.cluster.local import is_simulated
 from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
-from any2vec.report.report import Report, decimals, peak_memory
+from any2vec.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
 from any2vec.sync.channel import Partition
 from any2vec.training.blend import Blend

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from any2vec.errors import escaped, is_installed
 from any2vec.io.shown import Console
 from any2vec.operators.base import ThreadStats
-from any2vec.report.report import decimals
+from any2vec.report import decimals
 from any2vec.report.rounds import Done
 from any2vec.training.options import Options
 from any2vec.training.state import MeterState

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import Communicator, LostHostError, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.report.rounds import Rounds
 from any2vec.sync import AUTO, scheme_of
 from any2vec.sync.beginning import check_memory

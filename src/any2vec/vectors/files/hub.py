@@ -15,7 +15,7 @@ from any2vec.options import as_path
 from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
-    from any2vec.report.report import Report
+    from any2vec.report import Report
     from any2vec.vectors import Vectors
 
 

@@ -35,8 +35,8 @@ from any2vec.io.temporary import temporary_folder
 from any2vec.llvm.compiled import njit
 from any2vec.walks.metapaths import NO_PATHS, Paths, TypedRows, count_between, find_paths, typed_rows
 from any2vec.walks.second_order import REFUSALS, bias_of
-from any2vec.walks.shares.first_order import FIRST_LANE, LIVE, WalkGroup, answer_first, ask_first
-from any2vec.walks.shares.second_order import ANSWER, QUESTION, SECOND_LANE, answer_second, ask_second
+from any2vec.walks.share_first_order import FIRST_LANE, LIVE, WalkGroup, answer_first, ask_first
+from any2vec.walks.share_second_order import ANSWER, QUESTION, SECOND_LANE, answer_second, ask_second
 from any2vec.walks.tables import (
     Entries,
     Starts,
