@@ -299,7 +299,7 @@ def has_memory(*_, **__):
 @pytest.mark.parametrize(("hosts", "where"), [(1, "and this machine"), (4, "on each of 4 hosts, and one")])
 @pytest.mark.parametrize("scheme", ["columns", "pull-opt", "rep-naive"])
 def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, where):
-    monkeypatch.setattr("any2vec.sync.beginning.available", lambda *_, **__: 120_000 // hosts)
+    monkeypatch.setattr("any2vec.sync.scheme.available", lambda *_, **__: 120_000 // hosts)
     found = rf"need [\d.]+ .iB of memory {where} has [\d.]+ KiB left"
     message = rf"^50 words of 700 dimensions {found}: `dim` (\d+) or .* would fit"
     how = {"min_count": 1, "cache": None, "hosts": hosts, "threads": 1, "scheme": scheme, "epochs": 1}

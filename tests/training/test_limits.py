@@ -20,7 +20,7 @@ from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples import targets
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of
-from any2vec.sync import beginning, wire
+from any2vec.sync import scheme, wire
 from any2vec.training import column_host, row_host
 from any2vec.training.options import Options
 from any2vec.training.row_host import RowHost
@@ -42,7 +42,7 @@ def many_words(monkeypatch):
 
 def needed(monkeypatch, corpus, has, **options):
     """Return the error of a machine that has so much memory."""
-    monkeypatch.setattr(beginning, "available", lambda *_, **__: has)
+    monkeypatch.setattr(scheme, "available", lambda *_, **__: has)
     with pytest.raises(Any2VecError) as caught:
         Word2Vec(min_count=1, cache=None, sample=0, **options).fit(corpus)
     return str(caught.value)
@@ -90,9 +90,9 @@ def test_the_memory_of_copies_is_what_they_take(dim):
 
 def test_all_vectors_must_fit_on_the_first_host_where_callbacks_judge_them(monkeypatch):
     how = HOW | {"hosts": 2, "callbacks": [lambda epoch, vectors: None]}
-    monkeypatch.setattr(beginning, "hosts_here", lambda communicator: (1, 1, 1))
+    monkeypatch.setattr(scheme, "hosts_here", lambda communicator: (1, 1, 1))
     masters = 2 * 4 * 16 * 15
-    monkeypatch.setattr(beginning, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
+    monkeypatch.setattr(scheme, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
     with pytest.raises(Any2VecError, match=r"^to judge vectors after each epoch, the first host gets all, .* left: "):
         Word2Vec(**how).fit(SENTENCES)
     Word2Vec(**how | {"callbacks": []}).fit(SENTENCES)

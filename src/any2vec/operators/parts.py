@@ -21,8 +21,8 @@ from any2vec.corpus.parts import Features, WordRows
 from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.base import OperatorOptions, add_curvature
 from any2vec.operators.cbow import join, learn, spread
-from any2vec.operators.hierarchical import HierarchicalSkipGram, list_path
 from any2vec.operators.skipgram import SkipGram
+from any2vec.operators.targets import HierarchicalSkipGram, list_path
 from any2vec.operators.tiles import PADDING, dots
 from any2vec.options import option
 from any2vec.samples.draws import draw

@@ -28,11 +28,11 @@ from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds
 from any2vec.report import Report
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
-from any2vec.sync.beginning import warm_up
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.masters import Changes, merge
+from any2vec.sync.scheme import warm_up
 from any2vec.sync.wire import WIRES
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet

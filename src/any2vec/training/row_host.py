@@ -32,10 +32,9 @@ from any2vec.operators.tiles import dots
 from any2vec.samples.targets import PooledTables
 from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
 from any2vec.sync import scheme_of
-from any2vec.sync.beginning import warm_up, warm_up_balance
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext, Scheme
+from any2vec.sync.scheme import HostContext, Scheme, warm_up, warm_up_balance
 from any2vec.sync.wire import FLOAT32
 from any2vec.training.choice import visits_of
 from any2vec.training.host import Copying, Host, Task

@@ -19,8 +19,8 @@ from any2vec.operators.matrices import Matrices
 from any2vec.report import Report
 from any2vec.report.rounds import Rounds
 from any2vec.sync import AUTO, scheme_of
-from any2vec.sync.beginning import check_memory
 from any2vec.sync.channel import Partition
+from any2vec.sync.scheme import check_memory
 from any2vec.sync.wire import USUAL
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
