@@ -32,7 +32,7 @@ class Changes(NamedTuple):
 
     rows: NDArray[np.int32]  # (m,): Rows of this host's masters, host by host, rising for each host
     ends: NDArray[np.int64]  # (H + 1,): Those of host h are ``rows[ends[h] : ends[h + 1]]``
-    # (m, padded): The rows as the hosts left them; or, rounded, what hosts added (`number_formats.added`)
+    # (m, padded): The rows as the hosts left them; or, rounded, what hosts added (`wire.added`)
     values: NDArray[Any]
     updates: NDArray[np.int32]  # (m,): Updates of each in the round; rows with none are ignored
 

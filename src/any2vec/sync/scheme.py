@@ -52,7 +52,7 @@ class HostContext:
 
 
 class Scheme(ABC):
-    """How hosts synchronize; a new one is a file of this package and a line in `schemes`.
+    """How hosts synchronize; a new one is a file and a line of this package.
 
     Parameters
     ----------
