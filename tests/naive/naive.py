@@ -15,7 +15,8 @@ from any2vec.operators.tiles import register_width
 
 GOLDEN = 0x9E3779B97F4A7C15
 LOW64 = 2**64 - 1
-KEEP, NEGATIVES = 0, 1  # streams of draws
+KEEP, NEGATIVES, HELD_OUT = 0, 1, 6  # streams of draws
+JUDGING = -1  # the epoch of what is held out
 TILE_ROWS = {4: 5, 8: 5, 16: 10}  # by the floats in a register
 HERE = TILE_ROWS[register_width()]
 LIMIT = 16
@@ -99,6 +100,8 @@ class Setting(NamedTuple):
     rows: int = HERE
     shrink: bool = True
     min_alpha: float | None = None
+    held_out: float = 0.0
+    part: float = 1.0
 
 
 class Step(NamedTuple):
@@ -121,6 +124,10 @@ def rate(s, epoch, position):
 def windows(s, epoch, low, high):
     """Position, key and [(distance, word)] of every centre kept in low..high-1 that has a context."""
     for begin, end in pairwise(s.bounds):
+        drawn = draw(epoch_key(s.seed, 0, HELD_OUT), s.seen + begin) / 2**64
+        held, in_part = drawn < s.held_out, drawn < s.held_out + s.part * (1 - s.held_out)
+        if held != (epoch == JUDGING) or not in_part:
+            continue
         places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP), s.seen)
         for i, position in enumerate(places):
             key = draw(epoch_key(s.seed, epoch, NEGATIVES), s.seen + position)

@@ -197,6 +197,7 @@ def test_going_on_from_a_model_of_gensim(tmp_path):
         Word2Vec(**HOW | {"start": path}).fit(sentences())
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(tmp_path):
     how = {"hosts": 2, "rounds": 2, "scheme": "pull-opt"}
     whole = fitted(epochs=3, **how)

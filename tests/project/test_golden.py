@@ -181,7 +181,9 @@ def test_checkpoints(folder, copy):
     assert not any("older" in line for line in said.lines)
     whole = make_model(**how).fit(source)
     assert list(found.vectors_.words) == list(whole.vectors_.words)
-    np.testing.assert_allclose(found.vectors_.matrix, whole.vectors_.matrix, atol=1e-5)
+    several = more.get("hosts", 1) > 1  # they send int8: what lies between two of its steps may be rounded either way
+    step = np.abs(whole.vectors_.matrix).max() / 127 if several else 1e-5
+    np.testing.assert_allclose(found.vectors_.matrix, whole.vectors_.matrix, atol=step)
     assert len(found.loss_) == len(whole.loss_)
 
 

@@ -107,6 +107,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_and_the_next_run_compiles_nothing(tmp_path):
     def compiled(how):
         """Names of the functions that a run compiles."""

@@ -143,6 +143,7 @@ def test_negatives_have_the_kind_of_the_target(per):
     np.testing.assert_allclose(operator.updates(counts, 2.0)[1], (counts + expected) * contexts)
 
 
+@pytest.mark.slow
 def test_schemes_give_the_same_bits_by_kind():
     graph = typed_graph()
 

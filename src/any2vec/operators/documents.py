@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64
+from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
@@ -264,7 +264,8 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                 if rows[document * dim : (document + 1) * dim].any():
                     break
                 for epoch in range(epochs):
-                    draws = EpochDraws(keep, tables, how.keys[epoch, 0], how.keys[epoch, 1], how.narrowest)
+                    keys, nothing_held_out = how.keys[epoch], (uint64(0), uint64(0), uint64(1 << 32), 0, 0)
+                    draws = EpochDraws(keep, tables, keys[0], keys[1], how.narrowest, *nothing_held_out)
                     position = 0
                     while position < text.size:
                         count, stop = list_windows(text, position, text.size, 0, text.size, window, draws, windows, 0)

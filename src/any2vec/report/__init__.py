@@ -77,6 +77,8 @@ class Report:
         Raw words per second of training.
     loss : list of float
         Mean loss over the samples of each epoch; not a number (null in JSON) if subsampling left it none.
+    held_out : list of float
+        Mean loss over the samples held out of training, after each epoch; empty if none are.
     checks : list of dict
         What callbacks returned after each epoch.
     walking : float
@@ -121,6 +123,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     words_per_second: float = 0.0
     loss: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
     checks: list[dict[str, float]] = field(default_factory=list)
     walking: float = 0.0
     read_bytes: int = 0
@@ -159,7 +162,9 @@ class Report:
 
     def outcome(self) -> dict[str, Any]:
         """Return the figures that training adds."""
-        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme"
+        names = (
+            "seconds words_per_second loss held_out checks walking memory peak_memory threads hosts round_count scheme"
+        )
         return {name: getattr(self, name) for name in [*names.split(), "sample", "interrupted", "kept"]}
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -175,11 +175,13 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.rounds.count += 1
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
-            figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss", "run_id")}
+            own = "event", "time", "loss", "held_out", "run_id"
+            figures = {name: value for name, value in event.items() if name not in own}
             if event["epoch"] > min(report.options["epochs"], _MOST_EPOCHS):
                 raise ValueError("it has more epochs than its options, or than there can be")
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
             report.loss.append(event["loss"])
+            report.held_out += [event["held_out"]] if "held_out" in event else []
             report.checks += [figures] if len(figures) > 1 else []
         elif event["event"] == "again":  # without subsampling
             report.rounds = Rounds()

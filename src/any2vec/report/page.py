@@ -132,6 +132,10 @@ def _loss(axes: Any, report: Report) -> None:
         axes.plot(rounds.epochs, rounds.loss, color=_FIRST, alpha=0.35, linewidth=1, label="rounds")
     epochs = np.arange(1, len(report.loss) + 1)
     axes.plot(epochs, report.loss, **_line(len(epochs)), color=_FIRST, label="epochs")
+    if report.held_out:
+        first = len(report.loss) - len(report.held_out) + 1  # those before a run was resumed are not in a log
+        epochs = np.arange(first, len(report.loss) + 1)
+        axes.plot(epochs, report.held_out, **_line(len(epochs)), color=_SECOND, label="held out")
     axes.set_xlabel("epoch")
     _whole(axes)
     if len(axes.lines) > 1:
@@ -301,6 +305,9 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         "loss",
         f"{decimals(report.loss[-1])} in epoch {len(report.loss):,}, the last" if report.loss else "no epoch has ended",
     )
+    if report.held_out:
+        least = int(np.argmin(report.held_out))
+        yield "loss held out", f"{decimals(report.held_out[-1])} in the end, least in epoch {least + 1:,}"
     if report.checks:
         yield (
             "checks",

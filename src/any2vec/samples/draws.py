@@ -26,6 +26,9 @@ POOL = 4
 DOCUMENTS = 5
 """Stream of initial vectors of documents."""
 
+HELD_OUT = 6
+"""Stream of what is left out of training."""
+
 
 @njit(inline="always")
 def mix(x: int) -> int:

@@ -81,7 +81,7 @@ class PooledTables(SampleTables):
 
     Parameters
     ----------
-    counts, sample, tables, seed, first, narrowest
+    counts, sample, tables, seed, first, narrowest, held_out, part
         As of `SampleTables`; `tables` is the alias table of negatives.
     worklist : Worklist
         This host's part.
@@ -99,8 +99,10 @@ class PooledTables(SampleTables):
         narrowest: int,
         worklist: Worklist,
         negatives: int,
+        held_out: float = 0.0,
+        part: float = 1.0,
     ) -> None:
-        super().__init__(counts, sample, tables, seed, first, narrowest)
+        super().__init__(counts, sample, tables, seed, first, narrowest, held_out, part)
         self._worklist, self._negatives = worklist, negatives
         self._known: dict[tuple[Any, ...], EpochDraws] = {}
 

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
+from any2vec.samples.draws import HELD_OUT, KEEP, NEGATIVES, below, draw, epoch_key, mix, shifted
+
+JUDGING = -1
+"""The epoch whose samples are those left out of training: the same ones, with the same draws, each time."""
 
 
 class Slice(NamedTuple):
     """What a host takes of its part of the worklist in a round."""
 
-    epoch: int  # from 0
+    epoch: int  # from 0; or `JUDGING`
     # positions from and to; one range, unless another number of hosts began the epoch. Never empty
     ranges: tuple[tuple[int, int], ...]
 
@@ -69,13 +72,19 @@ class EpochDraws(NamedTuple):
     keep_key: np.uint64  # the epoch's keys (`samples.draws.epoch_key`)
     sample_key: np.uint64
     narrowest: int = 1  # least reach of a window
+    held_key: np.uint64 = np.uint64(0)
+    held_out: np.uint64 = np.uint64(0)  # of 2^32: The share of sentences, or of words, that is left out of training
+    part: np.uint64 = np.uint64(1 << 32)  # of 2^32: Where what is trained on ends; a part of the text, if that is less
+    by_word: int = 0  # 1: centres are left out, not sentences
+    judging: int = 0  # 1: what is left out is listed, and nothing else
 
     def ahead(self, by: int) -> "EpochDraws":
         """Return the same draws for positions that count from `by` on."""
         if not by:
             return self
-        keep, sample = (np.uint64(shifted(int(key), by)) for key in (self.keep_key, self.sample_key))
-        return self._replace(keep_key=keep, sample_key=sample)
+        keys = self.keep_key, self.sample_key, self.held_key
+        keep, sample, held = (np.uint64(shifted(int(key), by)) for key in keys)
+        return self._replace(keep_key=keep, sample_key=sample, held_key=held)
 
 
 class SampleTables:
@@ -95,19 +104,37 @@ class SampleTables:
         Position in W of this host's part, whose positions count from 0.
     narrowest : int
         Least reach of a window.
+    held_out : float
+        Share of sentences that is left out of training.
+    part : float
+        Share of the other sentences that is trained on.
+    by_word : bool
+        Whether words are left out, each by itself.
     """
 
     def __init__(
-        self, counts: NDArray[np.int64], sample: float, tables: Any, seed: int, first: int = 0, narrowest: int = 1
+        self,
+        counts: NDArray[np.int64],
+        sample: float,
+        tables: Any,
+        seed: int,
+        first: int = 0,
+        narrowest: int = 1,
+        held_out: float = 0.0,
+        part: float = 1.0,
+        by_word: bool = False,
     ) -> None:
         self._keep = keep_thresholds(counts, sample)
         self._tables, self._seed, self._first, self._narrowest = tables, seed, first, narrowest
+        part += 0.0 if by_word else held_out * (1 - part)
+        self._held = np.uint64(held_out * 2**32), np.uint64(part * 2**32), int(by_word)
 
     def epoch(self, epoch: int, ahead: int = 0) -> EpochDraws:
         """Return what the samples of an epoch, from 0, are drawn from, where positions count from `ahead` on."""
-        first = self._first + ahead
-        keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), first)) for s in (KEEP, NEGATIVES)]
-        return EpochDraws(self._keep, self._tables, keys[0], keys[1], self._narrowest)
+        streams = (epoch, KEEP), (epoch, NEGATIVES), (0, HELD_OUT)
+        keys = [np.uint64(shifted(epoch_key(self._seed, *of), self._first + ahead)) for of in streams]
+        held = keys[2], *self._held, int(epoch == JUDGING)
+        return EpochDraws(self._keep, self._tables, keys[0], keys[1], self._narrowest, *held)
 
     def round(self, epoch: int, ranges: tuple[tuple[int, int], ...]) -> EpochDraws:
         """Return what the samples of some positions of an epoch are drawn from: those of the epoch."""
@@ -202,10 +229,12 @@ def list_windows(
 ) -> tuple[int, int]:
     """List the windows with centres from `position` up to `high`, one chunk, in the sentence from `begin` to `end`.
 
-    Those whose context has fewer than `fewest` words are left out. Return how many there are, and the position where
-    the next chunk begins.
+    Those whose context has fewer than `fewest` words are not, and nor are those left out of training; or these alone,
+    while they are judged. Return how many there are, and the position where the next chunk begins.
     """
     stop = min(position + CHUNK, end, high)
+    if (draws.held_out or draws.part >> uint64(32) == 0) and _is_left_out(begin, draws):
+        return 0, stop
     first, last, size = kept_around(ids, position, stop, begin, end, window, draws.keep, draws.keep_key, out)
     count = 0
     for centre in range(first, last):
@@ -214,7 +243,11 @@ def list_windows(
         out.centre[count] = centre
         out.begin[count], out.end[count] = max(centre - reach, 0), min(centre + reach + 1, size)
         out.position[count], out.key[count] = out.kept_at[centre], key
-        count += int64(out.end[count] - out.begin[count] > fewest)
+        listed = out.end[count] - out.begin[count] > fewest
+        if draws.by_word:
+            held_out = mix(draw(draws.held_key, out.kept_at[centre])) >> uint64(32) < draws.held_out
+            listed = listed and held_out == (draws.judging != 0)
+        count += int64(listed)
     return count, stop
 
 
@@ -278,6 +311,15 @@ def mean_context(lengths: NDArray[np.float64], window: int, narrowest: int = 1, 
 def is_kept(word: int, position: int, keep: NDArray[np.uint32], key: int) -> bool:
     """Whether subsampling keeps the occurrence of `word` at `position`."""
     return (draw(key, position) >> uint64(32)) <= uint64(keep[word])
+
+
+@njit(inline="always")
+def _is_left_out(position: int, draws: EpochDraws) -> bool:
+    """Whether the sentence that begins at `position` is left out: held out, or not in the part that is trained on."""
+    drawn = draw(draws.held_key, position) >> uint64(32)
+    if draws.judging and not draws.by_word:
+        return drawn >= draws.held_out
+    return drawn >= draws.part or (drawn < draws.held_out and not draws.by_word)
 
 
 @njit(inline="always")

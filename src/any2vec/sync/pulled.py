@@ -60,6 +60,11 @@ class Pulled(Scheme):
         self.prefetch(slice_)
         self._pull(self._learn())
 
+    def visit(self, slice_: Slice | None) -> None:
+        """Pull the rows that a slice reads."""
+        if slice_:
+            self.begin(slice_)
+
     def prefetch(self, slice_: Slice | None) -> None:
         """Queue inspection of the next round."""
         self._inspecting = self.context.inspector.begin(slice_, self.context.workers) if slice_ else []

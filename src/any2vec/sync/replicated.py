@@ -50,6 +50,11 @@ class Replicated(Scheme):
             for which in "et":
                 self.wire.hold(which, self._rows(which)[0])
 
+    def visit(self, slice_: Slice | None) -> None:
+        """Forget the updates that kernels counted while they changed nothing."""
+        self.rows.e[:] = 0
+        self.rows.t[:] = 0
+
     def restore(self, masters: Matrices) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
         super().restore(masters)

@@ -116,6 +116,9 @@ class Scheme(ABC):
     def begin(self, slice_: Slice) -> None:  # noqa: B027
         """Get ready for the first round, which takes `slice_`."""
 
+    def visit(self, slice_: Slice | None) -> None:  # noqa: B027
+        """Have the rows that a slice reads, between two rounds; the one before the next round is the round's."""
+
     def prefetch(self, slice_: Slice | None) -> None:  # noqa: B027
         """Queue inspection of the next round, None if there is none, behind running work."""
 

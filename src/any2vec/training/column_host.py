@@ -76,7 +76,9 @@ def _own(
     for words, bounds, at, begin, end in worklist.pieces(low, high) if low < high else ():
         i, j = int(np.searchsorted(bounds, begin, side="right")) - 1, int(np.searchsorted(bounds, end))
         keep, around = draws.ahead(at), (int(bounds[i]), int(bounds[j]))
-        first, last = needed_around(words, begin, end, *around, window, keep.keep, keep.keep_key)
+        first, last = around  # whole sentences, where some are left out by where they begin
+        if not keep.held_out and keep.part >= 1 << 32:
+            first, last = needed_around(words, begin, end, *around, window, keep.keep, keep.keep_key)
         ids.append(words[first:last])
         lengths.append(np.diff(np.clip(bounds[i : j + 1], first, last)).astype(np.int64))
         firsts.append(at + first)
@@ -134,7 +136,8 @@ class ColumnHost(Host):
         counts, vertices, hosts = self._counts, len(self._counts), communicator.size
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
         tables = operator.tables(counts)
-        self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest)
+        held = options.held_out or 0.0, options.part
+        self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest, *held)
         inspector = Inspector(self._worklist, self._tables, operator, vertices)  # a scheme's; not used here
         context = HostContext(communicator, self.workers, inspector, self._partition, options.dim, 0, False, seed)
         self.scheme: Columns = Columns(context)

@@ -4,7 +4,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -126,6 +126,18 @@ class Host(ABC):
 
         `look` is called now and then.
         """
+
+    def judge(self, slice_: Slice, look: Callable[[], None]) -> list[ThreadStats]:
+        """Compute the loss of a slice of the epoch `JUDGING`, and change nothing; return the threads' counters."""
+        self.scheme.visit(slice_)
+        stats, chunks = self.thread_stats(), list(self.chunks(slice_.size, self.workers.threads))
+        self.work(Task(slice_, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, stats, chunks), look)
+        return stats
+
+    @staticmethod
+    def chunks(size: int, threads: int) -> Sequence[tuple[int, int]]:
+        """Cut a slice into chunks, of which threads take the next one each."""
+        return [(0, size)]
 
     @abstractmethod
     def synchronize(self, round_: Round) -> Combined:

@@ -6,16 +6,20 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.communicator import Communicator, allreduce, together
+from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import is_simulated
 from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
 from any2vec.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
+from any2vec.samples.windows import JUDGING
 from any2vec.sync.channel import Partition
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.host import Host
+from any2vec.training.options import Decay
 from any2vec.training.run import Listener, RoundDone, Run
+from any2vec.training.schedule import Schedule
 from any2vec.training.state import TrainingState
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
@@ -113,7 +117,7 @@ class Checkpointing(Listener):
     def after_epoch(self, run: Run) -> None:
         """Write one if a check was interrupted."""
         number = run.schedule.numbers(run.epoch).stop
-        if run.interrupted and self._written != number:
+        if (run.interrupted or run.stopped) and self._written != number:
             self._write(run, number)
 
     def _write(self, run: Run, number: int) -> None:
@@ -137,6 +141,42 @@ class States(Listener):
             self._call(run.state_before(done.number + 1, run.host.scheme.rows_of_masters()))
 
 
+class HeldOut(Listener):
+    """Measures the loss on what is left out of training, after each epoch: with the same samples each time."""
+
+    def __init__(self, host: Host, report: Report) -> None:
+        # as one host's: any number of them takes part
+        self._schedule = Schedule(Decay(0.0), 1, host.rounds, host.cuts)
+        self._report = report
+
+    def after_epoch(self, run: Run) -> None:
+        """Measure it; `run.stopped` sees whether it still falls."""
+        host, interrupts = run.host, run.host.interrupts
+
+        def look() -> None:
+            host.release()
+            interrupts.watch()
+
+        sums = np.zeros(3)
+        for number in self._schedule.numbers(0):
+            slice_ = self._schedule.slice(host.part, number)
+            assert slice_ is not None
+            stats = host.judge(slice_._replace(epoch=JUDGING), look)
+            sums += [sum(float(one.loss[0]) for one in stats), sum(float(one.samples[0]) for one in stats), 0]
+        sums[2] = interrupts.interrupted
+        loss, samples, interrupted = run.communicator.allgather(sums).sum(axis=0).tolist()
+        run.interrupted = interrupted > 0
+        if not run.interrupted:
+            if not samples:
+                raise SharedError(
+                    f"nothing is held out: with `held_out` {run.options.held_out:g}, no sentence that has samples was "
+                    "drawn; give a larger share, or a longer text"
+                )
+            run.meter.held_out.append(loss / samples)
+            self._report.held_out = run.meter.held_out
+        host.scheme.visit(run.schedule.slice(host.part, run.schedule.numbers(run.epoch).stop))
+
+
 class Checks(Listener):
     """Lets callbacks judge the matrices after an epoch, and shows the epoch."""
 
@@ -157,9 +197,12 @@ class Checks(Listener):
             pressed = np.array([interrupts.interrupted], np.int64)
             run.interrupted = bool(allreduce(run.communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch, **figures}] if figures else []
-        run.display.record("epoch", lambda: {"epoch": epoch, "loss": run.meter.loss[-1], **figures})
+        held = run.meter.held_out[-1] if len(run.meter.held_out) == epoch else None
+        told = {"loss": run.meter.loss[-1]} | ({} if held is None else {"held_out": held})
+        run.display.record("epoch", lambda: {"epoch": epoch, **told, **figures})
         if figures or run.options.epochs <= _FEW_EPOCHS:
             line = [f"epoch {epoch}/{run.options.epochs}", f"loss {decimals(run.meter.loss[-1])}"]
+            line += [] if held is None else [f"held out {decimals(held)}"]
             run.display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
 
     def blended(self, run: Run, masters: Matrices) -> Matrices:

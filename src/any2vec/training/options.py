@@ -66,6 +66,8 @@ MOST_THREADS = 1024
 
 _CENTRES, _ALL_CENTRES = 50, 400
 
+_HELD_OUT = 0.02  # share, with patience
+
 _NO_PARTS = "which does not train parts of words: leave out the scheme, or `subwords` and `features`"
 
 
@@ -107,6 +109,29 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
     )
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
+    held_out: float | None = option(
+        None,
+        "share of sentences (of a graph: walks; of documents: their words) that is left out of training; the loss on "
+        "them is shown after each epoch",
+        low=0,
+        high=0.5,
+        usual="0.02",
+        unset="0; 0.02 with patience",
+    )
+    part: float = option(
+        1.0,
+        "share of the sentences that is trained on, drawn by the seed; less than 1 to try settings in less time",
+        above=0,
+        high=1,
+        usual="0.1",
+    )
+    patience: int | None = option(
+        None,
+        "stop when so many epochs have passed since the one with the least loss on what is held out",
+        low=1,
+        high=1_000_000,
+        unset="all epochs are trained",
+    )
     operator: "str | type[Operator] | None" = option(
         None, f"how samples update the vectors: {', '.join(OPERATORS)}", unset="of model and loss"
     )
@@ -191,6 +216,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         self.operator_class.check(self)
         if self.min_alpha is not None and self.min_alpha > self.initial_alpha:
             raise Any2VecError(f"`min_alpha` is {self.min_alpha}; it must be at most `alpha`, {self.initial_alpha}")
+        if self.patience is not None and self.held_out == 0:
+            raise Any2VecError("`patience` is given, and `held_out` is 0; it must be a share above 0, or be left out")
         combiner_of(self.combine)
         self._check_scheme()
 
@@ -287,6 +314,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         return Decay(self.initial_alpha, self.min_alpha)
 
     @property
+    def trained(self) -> float:
+        """Share of the text that is trained on."""
+        return self.part * (1 - (self.held_out or 0.0))
+
+    @property
     def negatives(self) -> int:
         """K, the number of negative samples per positive one; 0 if the operator takes none."""
         if "negative" not in self.operator_class.reads:
@@ -302,6 +334,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
         operator, parts = self.operator_class, self.parts
         filled: dict[str, Any] = {"alpha": self.initial_alpha, "negative": self.negatives}
+        filled["held_out"] = (_HELD_OUT if self.patience else 0.0) if self.held_out is None else self.held_out
         filled["features"] = parts if isinstance(parts, Features) else None
         filled["subwords"] = str(parts) if isinstance(parts, Subwords) else None
         usual = {name: getattr(operator, name) for name in ("negatives_per", "ns_exponent") if name in operator.reads}

@@ -274,6 +274,8 @@ class Meter:
         Positions done, in all epochs.
     loss : list of float
         Mean loss of each epoch that has ended; not a number if it had no samples.
+    held_out : list of float
+        Mean loss on what is held out, after each epoch.
     samples : float
         Samples of the current epoch, of rounds that are over.
     """
@@ -282,10 +284,11 @@ class Meter:
         self.seconds = 0.0
         self.words_done = 0
         self.loss: list[float] = []
+        self.held_out: list[float] = []
         self.samples = 0.0
         self._options = options
         self._words, self._share = words, max(share, 1e-9)
-        self._raw = raw_words / words
+        self._raw = raw_words / words * options.trained
         self._display = display
         self._loss = self._began = 0.0
         self._part: Sequence[float] = ()
@@ -293,12 +296,14 @@ class Meter:
     def state(self, stats: list[ThreadStats] | None = None) -> MeterState:
         """Return what was measured within an epoch; with `stats`, in the middle of a round."""
         part = () if stats is None else tuple(_sums(stats).tolist())
-        return MeterState(self.words_done, self.elapsed, tuple(self.loss), self.samples, self._loss, part)
+        losses = tuple(self.loss), self.samples, self._loss, part, tuple(self.held_out)
+        return MeterState(self.words_done, self.elapsed, *losses)
 
     def restore(self, state: MeterState) -> None:
         """Go on from a state; `start_epoch` follows."""
         self.words_done, self.seconds, self.loss = state.words, state.seconds, list(state.losses)
         self.samples, self._loss, self._part = state.samples, state.loss, state.part
+        self.held_out = list(state.held_out)
 
     def begin_round(self, stats: list[ThreadStats]) -> None:
         """Let the counters of a round begin with what was counted of it before the run was taken up again."""

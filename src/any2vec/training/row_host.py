@@ -119,7 +119,10 @@ class RowHost(Host):
         options, counts, part = self._options, self._counts, self._worklist
         first = part.first + (self._start.seen if self._start else 0)
         given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
-        return PooledTables(*given, part, options.negatives) if self._pools else SampleTables(*given)
+        held = options.held_out or 0.0, options.part
+        if self._pools:
+            return PooledTables(*given, part, options.negatives, *held)
+        return SampleTables(*given, *held, self.operator.documents)
 
     def _new_scheme(self) -> Scheme:
         """Make the scheme, which holds the matrices."""
@@ -248,8 +251,8 @@ class RowHost(Host):
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare, sources=self.operator.sources)
         if (documents := self.scheme.masters.documents) is not None:
             rows = rows._replace(documents=(documents.ctypes.data - e.ctypes.data) // e.itemsize)
-        copies, at = _NONE, slice_.size
-        if self._hot:
+        copies, at, copying = _NONE, slice_.size, self._hot > 0 and rate.alpha > 0
+        if copying:
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)
         while chunks:
             try:
@@ -271,7 +274,7 @@ class RowHost(Host):
             if reached < end:  # it was stopped
                 at = min(at, reached)
                 self.left.append((reached, end))
-            if self._hot:
+            if copying:
                 self._choice.done(hot is copies, reached - begin, time.perf_counter() - began)
             yield
         if hot.rows:

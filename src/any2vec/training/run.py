@@ -121,6 +121,12 @@ class Run:
         host, schedule = self.host, self.schedule
         self._listeners = tuple(listeners)
         for epoch in range(self.epoch, self.options.epochs):  # line 5
+            if self.stopped:
+                losses = self.meter.held_out
+                self.display.say(
+                    f"the loss on what is held out was least in epoch {losses.index(min(losses)) + 1}: training ends"
+                )
+                break
             self.epoch, numbers = epoch, schedule.numbers(epoch)
             self.meter.start_epoch(resumed=self._resumed)
             self._resumed = False
@@ -141,6 +147,12 @@ class Run:
             if self.interrupted:
                 break
         return True
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the loss on what is held out has not fallen for so many epochs that the run is over."""
+        losses, patience = self.meter.held_out, self.options.patience
+        return patience is not None and bool(losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
 
     def _tell(self, what: str, *given: Any) -> None:
         """Tell all listeners."""
@@ -234,7 +246,11 @@ class Run:
         schedule, numbers = self.schedule, self.schedule.numbers(self.epoch)
         done, begun, meter = number - numbers.start, schedule.begun(self.epoch), self.meter.state()
         left = schedule.left(number) if number < numbers.stop else np.empty((0, 2), np.int64)
-        meter = meter._replace(losses=meter.losses[: self.epoch])  # the epoch's follows when the run is taken up again
+        earlier = (
+            meter.losses[: self.epoch],
+            meter.held_out[: self.epoch],
+        )  # the epoch's follow when it is taken up again
+        meter = meter._replace(losses=earlier[0], held_out=earlier[1])
         if self.cut:
             left, meter = self.cut
             done, begun = 0, left

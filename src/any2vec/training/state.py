@@ -27,6 +27,7 @@ class MeterState(NamedTuple):
     loss: float
     # of a round that one host was in the middle of, what it had counted: sums of `operators.base.ThreadStats`
     part: Sequence[float] = ()
+    held_out: tuple[float, ...] = ()  # loss on what is held out, after each epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,8 @@ class TrainingState:
         given = {one.name: facts[one.name] for one in fields(cls) if one.name in facts}
         for name in ("begun", "left"):
             given[name] = None if facts[name] is None else np.array(facts[name], np.int64).reshape(-1, 2)
-        given["meter"] = MeterState(**facts["meter"] | {"losses": tuple(facts["meter"]["losses"])})
+        lists = {name: tuple(facts["meter"].get(name, ())) for name in ("losses", "held_out")}
+        given["meter"] = MeterState(**facts["meter"] | lists)
         return cls(**given | {"masters": masters, "missing": missing})
 
 

@@ -27,7 +27,7 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
-from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, Figures, Progress, States
+from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, Figures, HeldOut, Progress, States
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.row_host import RowHost
@@ -117,7 +117,8 @@ def _train(
                 blend = Blend.of(start, host, corpus.vocabulary.counts, options)
                 checks = Checks(after_epoch, blend, report)
                 run.begin(state)
-                learned = run.epochs([checks, *listeners])  # a check may be interrupted, and a checkpoint follow
+                held = [HeldOut(host, report)] if options.held_out else []
+                learned = run.epochs([*held, checks, *listeners])  # a check may be interrupted, and a checkpoint follow
                 if learned:
                     checks.blended(run, host.scheme.masters)
         except LostHostError as error:

@@ -168,9 +168,10 @@ def _check_meter(meter: Facts) -> None:
     _number(meter, "seconds")
     _number(meter, "samples")
     _number(meter, "loss", least=-math.inf)
-    losses = meter["losses"]  # NaN where an epoch had no samples
-    if not isinstance(losses, list) or not all(type(loss) in (int, float) for loss in losses):
-        raise ValueError(f"`losses` is {shown(losses)}")
+    for name in ("losses", "held_out"):
+        losses = meter.get(name, [])  # NaN where an epoch had no samples
+        if not isinstance(losses, list) or not all(type(loss) in (int, float) for loss in losses):
+            raise ValueError(f"`{name}` is {shown(losses)}")
     part = meter.get("part", [])
     if not isinstance(part, list) or len(part) not in (0, _COUNTERS):
         raise ValueError(f"`part` is {shown(part)}")
