@@ -54,6 +54,7 @@ COMMANDS = {
         "Do what the program word2vec does, with its flags and files.",
         {"add_help_option": False, "context_settings": {"ignore_unknown_options": True}},
     ),
+    "tune": Command("tune", "Find settings for a text or graph by trying them on it."),
     "evaluate": Command("evaluate", "Evaluate vectors of words, of vertices, or for links."),
 }
 

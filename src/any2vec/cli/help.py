@@ -116,6 +116,21 @@ SCREENS = {
     ),
     "doctor": _Screen(("",)),
     "demo": _Screen(("", "-o speeches.bin")),
+    "tune": _Screen(
+        ("words reviews.txt --questions questions-words.txt", "nodes friends.edges --labels friends.labels")
+    ),
+    "tune words": _Screen(
+        ("reviews.txt --minutes 10", "reviews.txt --questions questions-words.txt -o trials.json --page tune.html"),
+        "minutes questions pairs output page lowercase tokenize model dim window subwords min_count part threads force "
+        "quiet",
+    ),
+    "tune documents": _Screen(
+        ("reviews.txt --minutes 10",), "minutes labels output page model dim window min_count part threads force quiet"
+    ),
+    "tune nodes": _Screen(
+        ("friends.edges --labels friends.labels",),
+        "minutes labels output page walks length p q dim window directed weighted threads force quiet",
+    ),
     "evaluate": _Screen(("analogies reviews.bin questions-words.txt", "nodes friends.bin friends.labels")),
     "evaluate analogies": _Screen(("reviews.bin questions-words.txt",)),
     "evaluate similarity": _Screen(("reviews.bin wordsim353.tsv",)),

@@ -22,7 +22,7 @@ _WALKS = marked("walks that any2vec wrote")
 _WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-_Source = Annotated[
+GraphFile = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
@@ -36,7 +36,7 @@ _Source = Annotated[
 @shared.estimator_options(Node2Vec)
 @graph_options
 def nodes(
-    source: _Source,
+    source: GraphFile,
     output: shared.Output,
     options: dict[str, Any],
     how: dict[str, Any],
@@ -62,7 +62,7 @@ def nodes(
 @shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
 @graph_options
 def walks(
-    source: _Source,
+    source: GraphFile,
     output: Annotated[
         Path,
         typer.Option(

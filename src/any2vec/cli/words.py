@@ -207,7 +207,7 @@ def _summary(found: Phrases, output: Path | None, seconds: float) -> str:
     return f"{words}; {len(found.phrases_):,} phrases, the best are {best}{where}"
 
 
-_Texts = Annotated[
+Texts = Annotated[
     list[str],
     typer.Argument(
         metavar="TEXTS",
@@ -227,12 +227,12 @@ _Output = Annotated[
     ),
 ]
 _OUTPUTS = "the documents' vectors", "the words' vectors", "the model"
-_NOT_HERE = ("blend", "buckets", "features", "frozen", "operator", "start", "subwords")
+NOT_OF_DOCUMENTS = ("blend", "buckets", "features", "frozen", "operator", "start", "subwords")
 
 
-@shared.estimator_options(Doc2Vec, without=_NOT_HERE)
+@shared.estimator_options(Doc2Vec, without=NOT_OF_DOCUMENTS)
 def documents(
-    texts: _Texts,
+    texts: Texts,
     output: _Output,
     options: dict[str, Any],
     words: Annotated[
@@ -321,7 +321,7 @@ def infer(
             metavar="MODEL", help="The folder that `any2vec documents --save-model` wrote.", show_default=False
         ),
     ],
-    texts: _Texts,
+    texts: Texts,
     output: _Output,
     options: dict[str, Any],
     epochs: Annotated[int | None, typer.Option(help="Passes over a text.", show_default="as in training")] = None,

@@ -26,7 +26,7 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report import Report
 from any2vec.sync import scheme_of
-from any2vec.training.options import MOST_THREADS, Options
+from any2vec.training.options import FEWEST, MOST_THREADS, Options
 from any2vec.training.progress import Quiet
 from any2vec.training.state import Start
 from any2vec.training.trainer import check_agreement, train
@@ -199,6 +199,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                     if options.parts is not None and not len(divided.rows.ids):
                         self.display.say(f"no word has n-grams of {options.parts} characters: whole words are trained")
                 start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
+                options = options.for_text(int(corpus.cuts[-1]) + (start.seen if start else 0))
+                self.report_.options["epochs"] = options.epochs
+                if self.epochs is None and options.epochs > FEWEST:
+                    self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {FEWEST}")
             self.display.record("start", self.report_.as_dict)
             if communicator is None:
                 flags = np.zeros(2, np.int64)

@@ -95,7 +95,7 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
         raise Any2VecError(
             f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
         )
-    options = options.training_options()
+    options = options.training_options().for_text(int(text.words))
     if by_tree(options.operator_class):
         _check_leaves(text.vertices)
         text = text.ungrouped()

@@ -1,7 +1,7 @@
 """The page of a run: its report in one file of HTML, with figures, that needs no network."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -33,7 +33,7 @@ _MARKED = 40  # points that get a marker, at most
 
 
 @dataclass(frozen=True)
-class _Panel:
+class Panel:
     """A figure of a run: its title, what it shows, and the function that draws it into axes."""
 
     title: str
@@ -41,23 +41,23 @@ class _Panel:
     draw: Callable[[Any], None]
 
 
-def panels(report: Report) -> Iterator[_Panel]:
+def panels(report: Report) -> Iterator[Panel]:
     """Yield the figures for which a report has figures."""
     if np.isfinite(report.loss).any():
-        yield _Panel("Loss", "Mean over the samples of an epoch, and of the rounds.", lambda axes: _loss(axes, report))
+        yield Panel("Loss", "Mean over the samples of an epoch, and of the rounds.", lambda axes: _loss(axes, report))
     for names in _alike(report.checks):
         title = f"Check: {names[0]}" if len(names) == 1 else "Checks"
-        yield _Panel(title, "After each epoch.", partial(_checks, report=report, names=names))
+        yield Panel(title, "After each epoch.", partial(_checks, report=report, names=names))
     speeds = _speeds(report)
     if len(speeds[0]) > 1:
-        yield _Panel("Speed", "Words per second of all hosts, by round.", lambda axes: _speed(axes, *speeds))
+        yield Panel("Speed", "Words per second of all hosts, by round.", lambda axes: _speed(axes, *speeds))
     if max(report.seconds.values(), default=0) >= _SHORTEST:
-        yield _Panel("Time", "Where the time went.", lambda axes: _seconds(axes, report.seconds))
+        yield Panel("Time", "Where the time went.", lambda axes: _seconds(axes, report.seconds))
     if report.hosts > 1 and len(report.rounds) > 1:
         yield from _panels_of_hosts(report)
 
 
-def _panels_of_hosts(report: Report) -> Iterator[_Panel]:
+def _panels_of_hosts(report: Report) -> Iterator[Panel]:
     """Yield the figures of several hosts, by round."""
     rounds = report.rounds
     mean = {phase: rounds.seconds[phase] for phase in PHASES if any(rounds.slowest[phase])}
@@ -67,25 +67,25 @@ def _panels_of_hosts(report: Report) -> Iterator[_Panel]:
             mean.pop("communication", None)
             mean |= {"transfer": transfer(report), "waiting": rounds.waited}
             note = "Mean over the hosts. Transfer and waiting for slower hosts are communication."
-        yield _Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
+        yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
     sent, kinds = _megabytes(rounds, _step), _megabytes(rounds, lambda _, __, kind: kind)
     if sent:
         note = "Balance: sums of products of rows, which keep e and t alike."
-        yield _Panel("Sent by all hosts", note, lambda axes: _stack(axes, rounds, sent, "MB"))
+        yield Panel("Sent by all hosts", note, lambda axes: _stack(axes, rounds, sent, "MB"))
     if len(kinds) > 1:
         note = "Updates are changes of rows, which are reduced; values are rows, which are broadcast."
-        yield _Panel("Sent, by kind", note, lambda axes: _stack(axes, rounds, kinds, "MB"))
+        yield Panel("Sent, by kind", note, lambda axes: _stack(axes, rounds, kinds, "MB"))
     if np.isfinite(rounds.orthogonality).any():
         note = "Of one in 256 rows that several hosts changed, Eq. 9 of GraphAny2Vec (Gill et al., 2021): "
         note += "1 if the directions of the changes are orthogonal, 1/k if k hosts changed a row alike."
-        yield _Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
+        yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
     if any(map(any, rounds.touched.values())):
         touched = {f"rows of {name}": values for name, values in rounds.touched.items()}
-        yield _Panel("Rows touched by a host", "In a round.", lambda axes: _lines(axes, rounds, touched, "rows"))
+        yield Panel("Rows touched by a host", "In a round.", lambda axes: _lines(axes, rounds, touched, "rows"))
     if any(rounds.largest):
         largest = {"change": rounds.largest}
         note = "Of a number in a mini-batch. When it grows, values will explode."
-        yield _Panel("Largest change", note, lambda axes: _lines(axes, rounds, largest, ""))
+        yield Panel("Largest change", note, lambda axes: _lines(axes, rounds, largest, ""))
 
 
 def draw(report: Report, columns: int = 2) -> "Figure":
@@ -102,7 +102,7 @@ def draw(report: Report, columns: int = 2) -> "Figure":
     return figure
 
 
-def figure_of(panel: _Panel) -> "Figure":
+def figure_of(panel: Panel) -> "Figure":
     """Draw a panel alone, without its title."""
     figure = _figure(_WIDTH, _HEIGHT)
     axes = figure.add_subplot()
@@ -279,14 +279,21 @@ _MARK = b'<meta name="generator" content="any2vec report">'  # of page.html
 
 def write_page(report: Report, path: Path, title: str, *, force: bool = False) -> None:
     """Write a report as a page; an earlier page is replaced, and with `force` also what is none."""
-    check_writable(path, _PAGE, force=force)
+    write_panels(path, title, table(facts(report)), report.options, panels(report), force=force)
+
+
+def write_panels(
+    path: Path, title: str, shown: str, options: Mapping[str, Any], drawn: Iterable[Panel], *, force: bool = False
+) -> None:
+    """Write a page: a title, what is `shown` of it in HTML, options, and figures."""
+    check_writable(path, PAGE, force=force)
     sections = (
         f"<section><h2>{escape(panel.title)}</h2><p>{escape(panel.note)}</p>{_svg(panel, number)}</section>\n"
-        for number, panel in enumerate(panels(report))
+        for number, panel in enumerate(drawn)
     )
-    options = table((name, "" if value is None else str(value)) for name, value in report.options.items())
+    named = table((name, "" if value is None else str(value)) for name, value in options.items())
     template = Template((files("any2vec") / "report" / "page.html").read_text("utf-8"))
-    parts = {"facts": table(facts(report)), "options": options, "figures": "".join(sections)}
+    parts = {"facts": shown, "options": named, "figures": "".join(sections)}
     with replacing_file(path) as file:
         file.write(template.substitute(parts, title=escape(title)).encode())
 
@@ -338,7 +345,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {one}" for name, one in report.versions.items())
 
 
-def _svg(panel: _Panel, number: int) -> str:
+def _svg(panel: Panel, number: int) -> str:
     """Return a figure as SVG to put into a page, with names of its own."""
     text = rendered(figure_of(panel), "svg", "any2vec report").decode()
     text = text[text.index("<svg") :]
@@ -346,4 +353,4 @@ def _svg(panel: _Panel, number: int) -> str:
     return re.sub(r'(id="|url\(#|xlink:href="#)', rf"\g<1>p{number}-", text)
 
 
-_PAGE = Kind("the page of a run", lambda path: _MARK in start_of(path, 1000)[0])
+PAGE = Kind("the page of a run", lambda path: _MARK in start_of(path, 1000)[0])

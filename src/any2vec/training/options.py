@@ -1,7 +1,7 @@
 """Options, said once: estimators inherit these fields, and the command line is made from them."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from any2vec.corpus.parts import Features, Subwords
@@ -68,6 +68,11 @@ _CENTRES, _ALL_CENTRES = 50, 400
 
 _HELD_OUT = 0.02  # share, with patience
 
+FEWEST = 5
+"""Epochs of a text of any size, word2vec's, if nothing is said."""
+
+_WORDS, _MOST = 30_000_000, 15  # to read, and epochs
+
 _NO_PARTS = "which does not train parts of words: leave out the scheme, or `subwords` and `features`"
 
 
@@ -108,7 +113,14 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     min_alpha: float | None = option(
         None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
     )
-    epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
+    epochs: int = option(  # None only until the text is known: `for_text`
+        None,
+        "passes over the data",
+        low=1,
+        high=1_000_000,
+        usual="5",
+        unset=f"as many as read {_WORDS // 1_000_000} million words, {FEWEST} to {_MOST}",
+    )
     held_out: float | None = option(
         None,
         "share of sentences (of a graph: walks; of documents: their words) that is left out of training; the loss on "
@@ -329,6 +341,12 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         """Copy the options that training reads, checked, with defaults filled in."""
         self.check()
         return self._filled()
+
+    def for_text(self, words: int) -> "Options":
+        """Return the options, with `epochs` for a text of so many words if none are given (docs/settings.md)."""
+        if self.epochs is not None:
+            return self
+        return replace(self, epochs=min(max(math.ceil(_WORDS / max(words, 1)), FEWEST), _MOST))
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}

@@ -64,7 +64,7 @@ def train(
     rows begin with, or what those of the state's run began with. The caller closes `checkpoints`. `flags` are two zeros
     that simulated hosts share: what stops one stops all at once, not only at the end of a round.
     """
-    options = _as_begun(options.training_options(), state)
+    options = _as_begun(options.training_options().for_text(int(corpus.cuts[-1])), state)
     with together(communicator):
         options = replace(options, scheme=options.scheme or usual_scheme(corpus, options, communicator))
     if options.scheme == AUTO:

@@ -1,0 +1,246 @@
+"""Settings that suit a text: tried on parts of it, by successive halving."""
+
+import itertools
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from any2vec.corpus import Corpus
+from any2vec.errors import Any2VecError, counted, shown
+from any2vec.graph.vertex_labels import VertexLabels
+from any2vec.io.outputs import Kind, check_writable, json_of
+from any2vec.models.estimator import Estimator
+from any2vec.models.tuned import SEEDS, Judge, Trial, Tuned, flags, part_of_text
+from any2vec.options import as_path, plain_number
+from any2vec.report import write_figures
+
+_TIMES = {"alpha": (0.5, 1.0, 2.0, 4.0), "epochs": (1.0, 2.0, 4.0, 8.0)}  # the default: what a loss can compare
+_OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can
+_FEWER = 3  # settings of which one is tried on a part of three times the size
+_LEAST = 300_000  # words of a part, about
+_PARTS = 1 / 27, 1 / 9, 1 / 3, 1.0
+_HELD_OUT, _MOST_HELD_OUT = 50_000, 0.2  # words, and share
+_SEARCH = 0.6  # of the time; the rest is for more seeds
+_UNTRIED = {"patience": None, "callbacks": (), "log": None, "on_round": None, "verbose": False, "checkpoint": None}
+_UNTRIED |= {"checkpoint_every": None, "checkpoint_minutes": None, "resume": None}
+
+_OF_THE_MACHINE = "threads", "cache"
+
+
+def tune(
+    model: Estimator,
+    source: Any,
+    *,
+    minutes: float = 10.0,
+    questions: "str | Path | None" = None,
+    pairs: "str | Path | None" = None,
+    labels: "str | Path | VertexLabels | None" = None,
+    output: "str | Path | None" = None,
+    force: bool = False,
+    **how: Any,
+) -> Tuned:
+    """Find settings for a text by trying them on it.
+
+    Tried are learning rates and numbers of epochs, those of `model` times 1/2 to 8, unless `model` has others than the
+    defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
+    and models, windows, negatives and subsampling are tried, too. All settings are tried on a small part of the text,
+    the best third of them on a part of three times the size, and so on (successive halving: Jamieson and Talwalkar,
+    AISTATS 2016). The best two and the defaults are run with three seeds.
+
+    Parameters
+    ----------
+    model : Estimator
+        What to tune; its options that are not the defaults are kept.
+    source : any
+        What its `fit` reads; it is read once.
+    minutes : float
+        Time to spend.
+    questions, pairs, labels : path, optional
+        As of `any2vec evaluate`; `labels` are those of documents or vertices.
+    output : path, optional
+        File of trials, as JSON: a run that was stopped goes on from it.
+    force : bool
+        Replace `output` if it holds something else.
+    **how
+        Options of `model.read`.
+
+    Returns
+    -------
+    Tuned
+        With `trials`, `best` and `model()`.
+
+    Raises
+    ------
+    Any2VecError
+        If a parameter is out of range, the time does not suffice for one run, or the corpus cannot be used.
+    """
+    if not (plain_number(minutes) or 0) > 0:
+        raise Any2VecError(f"`minutes` is {shown(minutes)}; it must be a number above 0, such as 10")
+    paths = [None if one is None else as_path(one) for one in (questions, pairs)]
+    judge = Judge(paths[0], paths[1], _labels(labels))
+    search = _Search(model, judge, None if output is None else as_path(output), force, minutes)
+    search.read(source, **how)
+    with suppress(KeyboardInterrupt):
+        search.go()
+    if not search.found.trials:
+        raise KeyboardInterrupt
+    return search.found
+
+
+def _labels(labels: "str | Path | VertexLabels | None") -> "Path | VertexLabels | None":
+    return labels if labels is None or isinstance(labels, VertexLabels) else as_path(labels)
+
+
+class _Search:
+    """Tries settings, and keeps the trials."""
+
+    corpus: Corpus
+
+    def __init__(self, model: Estimator, judge: Judge, output: Path | None, force: bool, minutes: float) -> None:
+        model.check()
+        if output:
+            check_writable(output, _TRIALS, force=force)
+        self._model, self._judge, self._output = model, judge, output
+        self._force, self._minutes, self._left = force, minutes, 60 * minutes
+        self.found = Tuned(model, judge)
+
+    def read(self, source: Any, **how: Any) -> None:
+        """Read the text, and the trials of a run that was stopped."""
+        began = time.monotonic()
+        self.corpus = self._model.read(source, **how)
+        known = self.corpus.vocabulary.ids
+        if self.corpus.documents is None or self._judge.names != ("labels",):
+            self._judge.check(known.__contains__)
+        self._words = max(int(self.corpus.cuts[-1]), 1)
+        self._epochs = self._model.training_options().for_text(self._words).epochs
+        self.found.epochs = self._epochs
+        compared = (f.name for f in fields(self._model) if f.compare and f.name not in _OF_THE_MACHINE)
+        options = {name: repr(getattr(self._model, name)) for name in compared}
+        facts = {"words": self._words, "vocabulary": len(known), "sentences": self.corpus.sentences}
+        self._of = {"any2vec": "trials", "text": facts, "options": options, "judged": self._judge.name}
+        before = json_of(self._output) if self._output and self._output.exists() else None
+        if isinstance(before, dict) and not self._force:
+            if {name: before.get(name) for name in self._of} != json.loads(json.dumps(self._of)):
+                what = "trials of another text, judge or options"
+                raise Any2VecError(f"{self._output}: holds {what}; give another file, or remove it")
+            self.found.trials = [Trial(**trial) for trial in before["trials"]]
+        self._left -= time.monotonic() - began
+
+    def go(self) -> None:
+        """Try settings until the time is over."""
+        smallest = max((part for part in _PARTS if part * self._words <= _LEAST), default=_PARTS[0])
+        self._try({}, smallest)  # compiles
+        trial = self._try({}, smallest, self._model.seed + 1)
+        self._pace = trial.training / (smallest * self._epochs)  # of an epoch of the whole text
+        self._besides = trial.seconds - trial.training
+        if self._cost({}, 1.0) > self._left:
+            needed = math.ceil(self._cost({}, 1.0) / 60) + 1
+            raise Any2VecError(
+                f"`minutes` is {self._minutes:g}, and one run takes about {needed}; give more, or a `part` of the text"
+            )
+        candidates = list(self._candidates())
+        parts = self._parts(candidates, smallest)
+        for part in parts:
+            values = {flags(settings): self._try(settings, part).value for settings in [{}, *candidates]}
+            candidates.sort(key=lambda settings: -values[flags(settings)])
+            candidates = candidates[: max(2, math.ceil(len(candidates) / _FEWER))]
+        self._say(f"{counted(len(parts), 'part')} tried; the best: {flags(candidates[0])}")
+        if self._judge.names:
+            for settings in self._variants(self.found.finalists()[0]):
+                if self._cost(settings, parts[-1]) < self._left / 2:
+                    self._try(settings, parts[-1])
+        best = [{}, *list(filter(None, self.found.finalists()))[:2]]
+        for seed in range(1, SEEDS):
+            for settings in best:
+                self._try(settings, parts[-1], self._model.seed + seed)
+
+    def _candidates(self) -> Iterator[dict[str, Any]]:
+        """Yield what is tried besides the defaults."""
+        model, usual = self._model, {f.name: f.default for f in fields(self._model)}
+        free = {name: getattr(model, name) == usual[name] for name in usual}
+        alphas = _TIMES["alpha"] if free["alpha"] else (1.0,)
+        epochs = _TIMES["epochs"] if free["epochs"] else (1.0,)
+        choices = next(f.metadata["choices"] for f in fields(model) if f.name == "model")
+        models = choices if self._judge.names and free["model"] and model.operator is None else (model.model,)
+        for name, rate, times in itertools.product(models, alphas, epochs):
+            of = {} if name == model.model else {"model": name}
+            alpha = min(rate * self._with(of).initial_alpha, 1.0)
+            changed = {"alpha": alpha} if rate != 1 else {}
+            changed |= {"epochs": int(times * self._epochs)} if times != 1 else {}
+            if of | changed:
+                yield of | changed
+
+    def _variants(self, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield settings with one more changed, which only a judge of vectors can compare."""
+        usual = {f.name: f.default for f in fields(self._model)}
+        for name, value in _OTHERS.items():
+            if getattr(self._model, name) == usual[name] != value:
+                yield settings | {name: value}
+
+    def _parts(self, candidates: list[dict[str, Any]], smallest: float) -> list[float]:
+        """Choose the parts of the text to try settings on, so that the time suffices; drop long settings if not."""
+        while True:
+            parts = [1.0]
+            while self._total(candidates, parts) > _SEARCH * self._left and parts[0] / _FEWER >= smallest:
+                parts.insert(0, parts[0] / _FEWER)
+            if self._total(candidates, parts) <= _SEARCH * self._left or len(candidates) <= 2:
+                return parts
+            candidates.remove(max(candidates, key=lambda settings: self._cost(settings, 1.0)))
+
+    def _total(self, candidates: Iterable[dict[str, Any]], parts: list[float]) -> float:
+        """Estimate the seconds of all trials, and of the seeds of the best."""
+        costs = sorted((self._cost(settings, 1.0) for settings in candidates), reverse=True)
+        found, left = 0.0, costs
+        for part in parts:
+            found += part * (sum(left) + self._cost({}, 1.0)) + (1 - part) * self._besides * (len(left) + 1)
+            left = left[: max(2, math.ceil(len(left) / _FEWER))]
+        return found
+
+    def _cost(self, settings: Mapping[str, Any], part: float) -> float:
+        return self._besides + float(self._pace * part * settings.get("epochs", self._epochs))
+
+    def _with(self, settings: Mapping[str, Any], **more: Any) -> Estimator:
+        return type(self._model)(
+            **self._model.get_params() | _UNTRIED | {"epochs": self._epochs} | dict(settings) | more
+        )
+
+    def _try(self, settings: dict[str, Any], part: float, seed: int | None = None) -> Trial:
+        """Run with settings on a part of the text, unless that was done; keep and return the trial."""
+        seed = self._model.seed if seed is None else seed
+        for trial in self.found.trials:
+            if (trial.settings, trial.part, trial.seed) == (settings, part, seed):
+                return trial
+        held = 0.0 if self._judge.names else min(_MOST_HELD_OUT, max(0.02, _HELD_OUT / self._words))
+        began, value = time.monotonic(), -math.inf
+        model = self._with(settings, seed=seed, part=part * self._model.part, held_out=self._model.held_out or held)
+        try:
+            value = self._judge.value(model.fit(self.corpus))
+        except Any2VecError as error:
+            if not settings:  # what diverges is no good setting; defaults must run
+                raise
+            self._say(f"{flags(settings)}: {error}")
+        training = model.report_.seconds.get("train", 0.0) if hasattr(model, "report_") else 0.0
+        trial = Trial(settings, part, seed, value, time.monotonic() - began, training)
+        self._left -= trial.seconds
+        self.found.trials.append(trial)
+        shown = self._judge.shown(value)
+        self._say(f"{part_of_text(part)}, seed {seed}: {flags(settings) or 'defaults'}: {shown}, {trial.seconds:.1f} s")
+        if self._output:
+            write_figures(self._of | {"trials": [trial._asdict() for trial in self.found.trials]}, self._output)
+        return trial
+
+    def _say(self, line: str) -> None:
+        self._model.display.say(line)
+
+
+def _holds_trials(path: Path) -> bool:
+    found = json_of(path)
+    return isinstance(found, dict) and found.get("any2vec") == "trials"
+
+
+_TRIALS = Kind("trials of settings", _holds_trials)
