@@ -4,8 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from any2vec.errors import Any2VecError
-from any2vec.other_names import method_meant
+from any2vec.errors import Any2VecError, method_meant
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases.phrases import Phrases

@@ -29,7 +29,7 @@ from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simu
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 from any2vec.models import Node2Vec
-from any2vec.models.documents import Doc2Vec
+from any2vec.models.words import Doc2Vec
 
 DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]
 SIZES = [1, 2, 5]

@@ -19,7 +19,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "other_names", "private", "signals", "version"},
+    {"errors", "private", "signals", "version"},
     {"options"},
     {"llvm"},
     {"cluster"},
@@ -44,7 +44,7 @@ ROOMS = [
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
     "vectors": {
-        *("errors", "other_names", "private", "signals", "version", "options"),
+        *("errors", "private", "signals", "version", "options"),
         *("llvm", "cluster", "io", "corpus", "plot", "report"),
     },
 }

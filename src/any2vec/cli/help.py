@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from any2vec.errors import Any2VecError, Any2VecWarning, respelled, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, meant, respelled, shown
 from any2vec.io.shown import Console
-from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
 ALL = "--help-all"

@@ -25,7 +25,7 @@ from any2vec.evaluate.analogies import AnalogyChecker, SimilarityChecker
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.shown import Console
 from any2vec.models import Callback, Estimator, Word2Vec
-from any2vec.models.documents import Doc2Vec
+from any2vec.models.words import Doc2Vec
 from any2vec.signals import INTERRUPTED
 from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files import check_output, format_of, named_format, save
