@@ -4,7 +4,9 @@ So the samples are the same for any number of hosts, threads and rounds (ARCHITE
 is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 """
 
+import numpy as np
 from numba import njit, uint64
+from numpy.typing import NDArray
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -28,6 +30,9 @@ DOCUMENTS = 5
 
 HELD_OUT = 6
 """Stream of what is left out of training."""
+
+ORDER = 7
+"""Stream of the order of blocks of the text."""
 
 
 @njit(inline="always")
@@ -68,3 +73,11 @@ def _mix(x: int) -> int:
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
     return x ^ (x >> 31)
+
+
+def permutation(key: int, n: int) -> NDArray[np.int64]:
+    """Draw an order of 0..n-1: that of n draws of a stream."""
+    x = np.uint64(key) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(x ^ (x >> np.uint64(31)), kind="stable")

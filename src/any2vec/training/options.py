@@ -121,6 +121,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         usual="5",
         unset=f"as many as read {_WORDS // 1_000_000} million words, {FEWEST} to {_MOST}",
     )
+    shuffle: bool = option(
+        False,
+        "take blocks of the text in another order in each epoch, drawn by the seed: for a text that is sorted, such as "
+        "by subject",
+    )
     held_out: float | None = option(
         None,
         "share of sentences (of a graph: walks; of documents: their words) that is left out of training; the loss on "

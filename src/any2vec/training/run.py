@@ -79,7 +79,8 @@ class Run:
         self, host: Host, corpus: Corpus, options: Options, communicator: Communicator, display: Display
     ) -> None:
         self.host, self.options, self.communicator, self.display = host, options, communicator, display
-        self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts)
+        self._order = options.seed if options.shuffle else None
+        self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts, order=self._order)
         self.meter = Meter(options, self.schedule.words, host.share, corpus.raw_words, display)
         self.epoch = self._next = 0  # the round to begin with
         self.kappa = 0.25  # of matrices that are zero
@@ -103,7 +104,8 @@ class Run:
             same = (state.hosts, state.rounds) == now  # the same rounds go on, and so to the same bits
             left = state.begun if same else state.left if state.within_epoch else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
-                self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts, state.epoch, left)
+                begun = state.epoch, left, self._order
+                self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts, *begun)
             self.epoch, self._resumed, self.kappa = state.epoch, state.within_epoch, state.kappa
             self._next = self.schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self.meter.restore(state.meter)

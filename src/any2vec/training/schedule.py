@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.base import Rate
+from any2vec.samples.draws import ORDER, epoch_key, permutation
 from any2vec.samples.windows import Slice
 from any2vec.training.options import Decay
 
@@ -22,6 +23,7 @@ _PER_HOST, _MOST_PER_OTHER = 1.5, 2.5
 _ENOUGH = 12  # rounds, of combiners that allow for long ones: 32 and 128 hosts have one host's accuracy with them
 _MOST_ROUNDS, _THREADS_PER_ROUND = 4, 4  # in an epoch of several threads on one host
 _LENGTHS = 8  # of rounds, about
+_BLOCK, _MOST_BLOCKS = 4096, 1 << 16  # words that are taken in a row where the order is drawn, and blocks of a part
 _VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
@@ -75,6 +77,8 @@ class Schedule:
         Epoch to begin with.
     left : int64 array, shape (k, 2), optional
         Positions of W, from and to, that are left to do in that epoch, if not all: another number of hosts began it.
+    order : int, optional
+        Seed of the order in which each epoch takes the blocks of each part; without, it is that of the text.
     """
 
     def __init__(
@@ -85,17 +89,18 @@ class Schedule:
         cuts: NDArray[np.int64],
         first: int = 0,
         left: NDArray[np.int64] | None = None,
+        order: int | None = None,
     ) -> None:
+        self._order, self._drawn = order, dict[tuple[int, int], list[tuple[int, int]]]()
         self.epochs, self.rounds, self._decay = epochs, rounds, decay
         self.words = int(cuts[-1])
         self._cuts: list[int] = cuts.tolist()
         self._first, self._given = first, left
         hosts = len(self._cuts) - 1
-        self._whole = [[(0, high - low)] for low, high in zip(self._cuts, self._cuts[1:], strict=False)]
-        self._begun = self._whole
+        self._begun = [self._whole(first, host) for host in range(hosts)]
         ends: list[float] | list[Fraction] = [Fraction(s, rounds) for s in range(rounds + 1)]
         if left is not None:
-            self._begun = [self._pieces(host, left.tolist()) for host in range(hosts)]
+            self._begun = [self._pieces(host, left[np.argsort(left[:, 0])]) for host in range(hosts)]
             n = max(1, math.ceil(rounds * self._length(self._begun) / self.words))
             ends = [Fraction(s, n) for s in range(n + 1)]
         elif first == 0 and hosts > 1:
@@ -121,7 +126,7 @@ class Schedule:
         epoch = self.epoch(number)
         if epoch >= self.epochs:
             return None
-        pieces, s = self._parts(epoch)[host], number - self.numbers(epoch).start
+        pieces, s = self._part(epoch, host), number - self.numbers(epoch).start
         length = sum(high - low for low, high in pieces)
         return Slice.of(epoch, pieces, _cut(length, self._share(epoch, s)), _cut(length, self._share(epoch, s + 1)))
 
@@ -129,7 +134,9 @@ class Schedule:
         """Words that all hosts have done when a round begins."""
         epoch = self.epoch(number)
         share = self._share(epoch, number - self.numbers(epoch).start)
-        lengths = [sum(high - low for low, high in pieces) for pieces in self._parts(epoch)]
+        lengths = np.diff(self._cuts).tolist()
+        if epoch == self._first:
+            lengths = [sum(high - low for low, high in pieces) for pieces in self._begun]
         before = self._done if epoch == self._first else 0
         return epoch * self.words + before + sum(_cut(length, share) for length in lengths)
 
@@ -142,7 +149,8 @@ class Schedule:
         epoch = self.epoch(number)
         s = number - self.numbers(epoch).start
         found = []
-        for host, pieces in enumerate(self._parts(epoch)):
+        for host in range(len(self._cuts) - 1):
+            pieces = self._part(epoch, host)
             length = sum(high - low for low, high in pieces)
             rest = Slice.of(epoch, pieces, _cut(length, self._share(epoch, s)), length)
             found += [(self._cuts[host] + low, self._cuts[host] + high) for low, high in rest.ranges if low < high]
@@ -164,15 +172,30 @@ class Schedule:
         done = (self.done(number) + self.done(number + 1)) / 2
         return self._decay.at(done / (self.words * self.epochs))
 
-    def _parts(self, epoch: int) -> list[list[tuple[int, int]]]:
-        """Pieces of each host's part that an epoch takes."""
-        return self._begun if epoch == self._first else self._whole
+    def _part(self, epoch: int, host: int) -> list[tuple[int, int]]:
+        """Pieces of a host's part that an epoch takes, in their order."""
+        return self._begun[host] if epoch == self._first else self._whole(epoch, host)
 
-    def _pieces(self, host: int, left: list[list[int]]) -> list[tuple[int, int]]:
-        """Intersect what is left with a host's part; at least one piece, perhaps empty."""
-        low, high = self._cuts[host], self._cuts[host + 1]
-        pieces = [(max(a, low) - low, min(b, high) - low) for a, b in left if max(a, low) < min(b, high)]
-        return pieces or [(0, 0)]
+    def _whole(self, epoch: int, host: int) -> list[tuple[int, int]]:
+        """All of a host's part, in the order of an epoch."""
+        size = self._cuts[host + 1] - self._cuts[host]
+        if self._order is None or not size:
+            return [(0, size)]
+        if (epoch, host) not in self._drawn:
+            block = max(_BLOCK, size // _MOST_BLOCKS)
+            key = epoch_key(self._order, epoch, ORDER) + host
+            self._drawn = {key: one for key, one in self._drawn.items() if key[0] >= epoch - 1}
+            blocks = permutation(key % (1 << 64), -(-size // block)).tolist()
+            self._drawn[epoch, host] = [(block * i, min(block * (i + 1), size)) for i in blocks]
+        return self._drawn[epoch, host]
+
+    def _pieces(self, host: int, left: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Intersect what is left, rising, with a host's part, in its order; at least one piece, perhaps empty."""
+        found, (begins, ends) = list[tuple[int, int]](), (left - self._cuts[host]).T
+        for low, high in self._whole(self._first, host):
+            some = slice(*np.searchsorted(ends, low, "right").reshape(1), *np.searchsorted(begins, high).reshape(1))
+            found += zip(begins[some].clip(low).tolist(), ends[some].clip(max=high).tolist(), strict=True)
+        return found or [(0, 0)]
 
     def _share(self, epoch: int, s: int) -> Fraction:
         """Share of what an epoch takes that is done after s of its rounds."""
