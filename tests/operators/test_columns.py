@@ -307,7 +307,7 @@ def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, w
     with pytest.raises(Any2VecError, match=message) as caught:
         Word2Vec(dim=700, **how).fit(text(40, words=50))
     dim = int(re.search(message, str(caught.value))[1])
-    for kernels in ("hosts.row_host.operator_kernel", "hosts.column_host.column_kernels"):
+    for kernels in ("row_host.operator_kernel", "column_host.column_kernels"):
         monkeypatch.setattr(f"any2vec.training.{kernels}", has_memory)
     with pytest.raises(Any2VecError, match="it has memory"):
         Word2Vec(dim=dim, **how).fit(text(40, words=50))
