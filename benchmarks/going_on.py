@@ -27,8 +27,8 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.report.report import Report
-from any2vec.vectors.vectors import Vectors
+from any2vec.report import Report
+from any2vec.vectors import Vectors
 
 BOTH, FIRST, SECOND = "both at once", "first half only", "second half only"
 LOST = 1.0  # percentage points that going on may lose

@@ -14,7 +14,7 @@ from tables import table, verdict
 
 from any2vec import DeepWalk
 from any2vec.graph import read_graph
-from any2vec.report.report import peak_memory
+from any2vec.report import peak_memory
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker
 

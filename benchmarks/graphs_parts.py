@@ -20,8 +20,8 @@ from tables import table
 from any2vec import cluster
 from any2vec.graph import read_graph
 from any2vec.graph.shares.build import read_share
-from any2vec.report.report import peak_memory
-from any2vec.walks.shares.walker import ShareWalker, walk_shares
+from any2vec.report import peak_memory
+from any2vec.walks.share_walker import ShareWalker, walk_shares
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 

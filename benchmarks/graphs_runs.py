@@ -16,7 +16,7 @@ from any2vec.evaluate.linkprediction import evaluate_links
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import Graph, read_graph, read_labels
 from any2vec.graph.numbering import plain_names
-from any2vec.report.report import peak_memory
+from any2vec.report import peak_memory
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate, write_text
 

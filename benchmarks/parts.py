@@ -25,7 +25,7 @@ from any2vec.cluster.mpi import launched
 from any2vec.sync import balance, masters, pulled, rebalancing, replicated, scheme
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import curvature, quadratic
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.row_host import RowHost
 from any2vec.training.trainer import Run
 
 PARTS: tuple[tuple[Any, str, str], ...] = (

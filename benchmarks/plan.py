@@ -17,7 +17,7 @@ from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WalkedGraph
-from any2vec.sync.schemes import SCHEMES
+from any2vec.sync import SCHEMES
 
 __all__ = ["check", "compare", "expected"]
 

@@ -28,9 +28,9 @@ from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
-from any2vec.training.hosts.host import Task
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Task
 from any2vec.training.options import Decay
+from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 
 UPDATES = (1, 3, 10, 30, 100, 1000, 10_000, 1 << 62)

@@ -30,10 +30,10 @@ from words_jobs import Settings
 
 from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
-from any2vec.operators import hot_rows
+from any2vec.operators import matrices
 from any2vec.training import trainer
-from any2vec.training.hosts.host import Copying, Task
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Copying, Task
+from any2vec.training.row_host import RowHost
 from any2vec.vectors.questions import fold, folded_ids, read_questions
 
 TURN = 128
@@ -119,7 +119,7 @@ def main(
     seeds: SeedsOption = "1,2,3",
     rounds: Annotated[int | None, typer.Option(help="Rounds per epoch.")] = None,
     windows: Annotated[int, typer.Option(help="Windows between two merges of a row, of all threads together.")] = (
-        hot_rows.WINDOWS
+        matrices._WINDOWS
     ),
     copied: Annotated[bool, typer.Option(help="Whether threads copy rows.")] = True,
     in_turns: Annotated[bool, typer.Option("--in-turns/--at-once", help="Whether one thread takes all turns.")] = True,
@@ -129,7 +129,7 @@ def main(
     if in_turns:
         trainer.RowHost = InTurns  # type: ignore[misc]
     Copying.wanted = lambda _: copied  # type: ignore[method-assign]
-    hot_rows.WINDOWS = windows
+    matrices._WINDOWS = windows
     found: dict[str, list[dict[str, Any]]] = {}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")

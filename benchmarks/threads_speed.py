@@ -23,8 +23,8 @@ from any2vec import Word2Vec
 from any2vec.cluster import workers
 from any2vec.cluster.machine import core_ids
 from any2vec.cluster.workers import message_time
-from any2vec.operators import hot_rows
-from any2vec.training.hosts.host import Copying
+from any2vec.operators import matrices
+from any2vec.training.host import Copying
 
 LIMIT = workers._NEAR
 
@@ -41,7 +41,7 @@ def main(
     json_file: JsonOption = None,
 ) -> None:
     """Measure words/s of two threads, as a share of that of two models on a thread each."""
-    usual, chosen = hot_rows.WINDOWS, Copying.wanted
+    usual, chosen = matrices._WINDOWS, Copying.wanted
     how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "negatives_per": per}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")
@@ -62,9 +62,9 @@ def main(
         def always(copied: bool, windows: int = usual) -> Callable[[], float]:
             def run() -> float:
                 Copying.wanted = lambda _: copied  # type: ignore[method-assign]
-                hot_rows.WINDOWS = windows
+                matrices._WINDOWS = windows
                 speed = fit()
-                Copying.wanted, hot_rows.WINDOWS = chosen, usual  # type: ignore[method-assign]
+                Copying.wanted, matrices._WINDOWS = chosen, usual  # type: ignore[method-assign]
                 return speed
 
             return run

@@ -24,13 +24,12 @@ from words_jobs import Settings
 
 from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.matrices import new_matrices
+from any2vec.operators.matrices import new_matrices, no_hot_rows
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import PADDING, dots, logistic_steps, register_width, tile_rows, update
 from any2vec.samples.draws import draw
-from any2vec.samples.negatives import alias_table
+from any2vec.samples.targets import alias_table
 from any2vec.samples.windows import EpochDraws, SampleTables, is_kept, list_windows, new_windows, window_of
 from any2vec.training.options import Options
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.report.report import Report
+from any2vec.report import Report
 
 __all__ = ["PARTS", "Run", "accuracy", "over_seeds", "rounds_of", "train"]
 

@@ -15,8 +15,8 @@ from any2vec.cluster import simulate
 from any2vec.corpus.given_vocabulary import save_vocabulary
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import karate_club, read_graph
-from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.files.formats import FORMATS
+from any2vec.vectors.export import TARGETS
+from any2vec.vectors.files import FORMATS
 
 SIZES = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "sample": 0, "epochs": 2}
 HOW = SIZES | {"min_count": 1, "cache": None}

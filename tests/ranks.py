@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from any2vec.cluster import environment, mpi
+from any2vec.cluster import machine, mpi
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 VARIABLES = [  # of launchers
     *mpi._SIZES,
     *mpi._RANKS,
-    *environment.MEET,
-    *environment._UNMET,
+    *machine.MEET,
+    *machine._UNMET,
     *(name for name in os.environ if name.startswith("SLURM_")),
 ]
 OPEN_MPI = {  # its launcher asks for these where mpich's does not mind

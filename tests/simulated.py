@@ -7,9 +7,9 @@ from numba import njit
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
 from any2vec.operators import SkipGram
-from any2vec.report.report import Report
+from any2vec.report import Report
+from any2vec.sync import SCHEMES
 from any2vec.sync.combiners import COMBINERS, RowCombiner
-from any2vec.sync.schemes import SCHEMES
 from any2vec.training import trainer
 from any2vec.training.options import Decay, Options
 from any2vec.training.progress import Quiet

@@ -4,15 +4,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from any2vec.errors import Any2VecError
-from any2vec.other_names import method_meant
+from any2vec.errors import Any2VecError, method_meant
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases.phrases import Phrases
     from any2vec.models import DeepWalk, Doc2Vec, Node2Vec, Word2Vec
-    from any2vec.vectors.files.formats import save
+    from any2vec.vectors import Vectors, load
+    from any2vec.vectors.files import save
     from any2vec.vectors.sharded import ShardedVectors
-    from any2vec.vectors.vectors import Vectors, load
     from any2vec.version import __version__
 
 __all__ = [
@@ -35,11 +34,11 @@ _MODULES = {
     "Node2Vec": "any2vec.models",
     "Phrases": "any2vec.corpus.phrases.phrases",
     "ShardedVectors": "any2vec.vectors.sharded",
-    "Vectors": "any2vec.vectors.vectors",
+    "Vectors": "any2vec.vectors",
     "Word2Vec": "any2vec.models",
     "__version__": "any2vec.version",
-    "load": "any2vec.vectors.vectors",
-    "save": "any2vec.vectors.files.formats",
+    "load": "any2vec.vectors",
+    "save": "any2vec.vectors.files",
 }
 
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_or
 
 import numpy as np
 
-from any2vec.errors import Any2VecError, UnknownParameterError, shown
-from any2vec.other_names import meant, method_meant
+from any2vec.errors import Any2VecError, UnknownParameterError, meant, method_meant, shown
 
 _MOST = 2**63 - 1
 _LONGEST = 1000  # characters of a parameter that are shown

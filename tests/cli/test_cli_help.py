@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from any2vec import __version__
 from any2vec.cli import COMMANDS, app
-from any2vec.cli.errors import usage
-from any2vec.cli.help import SCREENS
+from any2vec.cli.help import SCREENS, usage
 from any2vec.errors import installing
 
 EVALUATE = ["analogies", "similarity", "nodes", "links", "split"]

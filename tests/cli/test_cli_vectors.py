@@ -14,8 +14,8 @@ from any2vec.cli.vectors import analogy, similar
 from any2vec.errors import Any2VecError, FileError, UnknownWordError
 from any2vec.io.shown import Console
 from any2vec.training.progress import Logged, PlainLines, Quiet, warn
-from any2vec.vectors.files.formats import save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import save
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import COMMANDS, app, main
-from any2vec.cli.errors import in_options
+from any2vec.cli.help import in_options
 from any2vec.training.progress import COMPILING
 
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from any2vec import Word2Vec
+from any2vec import Word2Vec, cluster
 from any2vec.cli import app
-from any2vec.cluster import ENGINES, Engine, connect, engines, machine
+from any2vec.cluster import ENGINES, Engine, connect, machine
 from any2vec.cluster.communicator import (
     SharedError,
     allgather_bytes,
@@ -29,7 +29,7 @@ from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simu
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 from any2vec.models import Node2Vec
-from any2vec.models.documents import Doc2Vec
+from any2vec.models.words import Doc2Vec
 
 DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]
 SIZES = [1, 2, 5]
@@ -568,17 +568,17 @@ def test_engines_by_name(monkeypatch):
     monkeypatch.setitem(ENGINES, "mpi", Engine(lambda: False, alone, lambda: None))
     assert connect() is connect("toy") is toy
     assert connect("mpi").size == 1
-    engines.abort()
+    cluster.abort()
     assert aborted == [True]
     with pytest.raises(Any2VecError, match="engine 'spark' is unknown; known are gloo, slurm, mpi, toy"):
         connect("spark")
 
 
 def test_without_a_launcher_there_is_one_host(monkeypatch):
-    monkeypatch.setattr(engines, "ENGINES", {"mpi": Engine(lambda: False, alone, lambda: None)})
-    assert engines.detected() is None
+    monkeypatch.setattr(cluster, "ENGINES", {"mpi": Engine(lambda: False, alone, lambda: None)})
+    assert cluster.detected() is None
     assert connect().size == 1
-    engines.abort()
+    cluster.abort()
 
 
 def test_the_command_line_trains_on_a_detected_engine(tmp_path, monkeypatch):

@@ -18,8 +18,9 @@ from ranks import VARIABLES, run_python
 from simulated import text
 from typer.testing import CliRunner
 
+from any2vec import cluster
 from any2vec.cli import app
-from any2vec.cluster import engines, gloo
+from any2vec.cluster import gloo
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.report.log import read_report
 from any2vec.report.page import facts, figure_of, panels
@@ -245,7 +246,7 @@ def test_the_slowest_host_is_named(corpus):
     """Its log, which goes on, and its report say the same; what the others waited for it is about what it slept."""
     slow = """
 import os, time
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.row_host import RowHost
 work = RowHost.work
 def late(*arguments):
     time.sleep(0.05 * (os.environ["RANK"] == "1"))
@@ -277,7 +278,7 @@ RowHost.work = late
 @needs_torch
 def test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other():
     script = """
-from any2vec.cli.errors import fail
+from any2vec.cli.help import fail
 counts = np.full(2, 10_000)
 send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)  # 100 MB for the other
 request = world.ialltoallv(send, counts, receive, counts)
@@ -364,14 +365,14 @@ def test_launched_is_read_from_the_environment(monkeypatch):
         assert not gloo.launched()
         monkeypatch.setenv(name, value)
     assert gloo.launched()
-    assert engines.detected() is engines.ENGINES["gloo"]
+    assert cluster.detected() is cluster.ENGINES["gloo"]
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert not gloo.launched()
     monkeypatch.delenv("MASTER_PORT")
-    assert engines.connect().size == 1
+    assert cluster.connect().size == 1
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(Any2VecError, match="RANK and WORLD_SIZE are set in the environment, but not MASTER_PORT"):
-        engines.connect()
+        cluster.connect()
 
 
 LISTENS = """

@@ -278,7 +278,7 @@ def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
 def test_a_rank_that_stalls_in_the_middle_of_a_message_ends_all(tmp_path):
     script = """
     import signal
-    from any2vec.cli.errors import fail
+    from any2vec.cli.help import fail
     from any2vec.errors import Any2VecError
     counts = np.full(2, 10_000)
     send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)

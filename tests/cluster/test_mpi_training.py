@@ -126,7 +126,7 @@ def test_more_ranks_than_cores(corpus):
 @pytest.mark.slow
 def test_a_rank_that_is_killed_ends_all(corpus):
     main = f"""{FIRST}
-import any2vec.training.hosts.row_host as module
+import any2vec.training.row_host as module
 compute, rounds = module.RowHost.compute, []
 def killing(*args):
     rounds.append(0)
@@ -147,7 +147,7 @@ def test_a_rank_that_is_interrupted_stops_all(corpus, presser):
     main = f"""{FIRST}
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
-import any2vec.training.hosts.row_host as module
+import any2vec.training.row_host as module
 compute, rounds = module.RowHost.compute, []
 def pressing(*args):
     rounds.append(0)

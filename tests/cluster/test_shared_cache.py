@@ -14,8 +14,8 @@ from any2vec.cluster.workers import SharedCache, message_time
 from any2vec.corpus import read_corpus
 from any2vec.operators.base import Rate
 from any2vec.operators.kernel import Slice
-from any2vec.training.hosts import row_host
-from any2vec.training.hosts.host import Copying, Task
+from any2vec.training import row_host
+from any2vec.training.host import Copying, Task
 from any2vec.training.options import Options
 
 

@@ -12,8 +12,9 @@ from ranks import VARIABLES, run_python
 from simulated import text
 from typer.testing import CliRunner
 
+from any2vec import cluster
 from any2vec.cli import app
-from any2vec.cluster import connect, engines, slurm
+from any2vec.cluster import connect, slurm
 from any2vec.errors import Any2VecError
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
@@ -104,8 +105,8 @@ def corpus(tmp_path, monkeypatch):
 )
 def test_who_started_this_process(environment, given, engine):
     environment(given)
-    found = engines.detected()
-    assert found is (engine and engines.ENGINES[engine])
+    found = cluster.detected()
+    assert found is (engine and cluster.ENGINES[engine])
     if not engine:
         assert connect().size == 1
 

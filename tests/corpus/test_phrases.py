@@ -486,7 +486,7 @@ def test_command_refuses(run, tmp_path, arguments, message):
 
 
 def test_command_under_mpiexec(run, monkeypatch):
-    monkeypatch.setattr("any2vec.cluster.engines.connect", Two)
+    monkeypatch.setattr("any2vec.cluster.connect", Two)
     result = run("in.txt", "-o", "x")
     assert "without mpiexec" in str(result.exception)
 

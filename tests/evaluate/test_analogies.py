@@ -7,9 +7,8 @@ import pytest
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import AnalogyChecker, evaluate_analogies
-from any2vec.vectors import questions, search
+from any2vec.vectors import Vectors, questions, search
 from any2vec.vectors.questions import QuestionSection, read_questions
-from any2vec.vectors.vectors import Vectors
 
 WORDS = QuestionSection("family", (("man", "king", "woman", "queen"), ("king", "man", "queen", "woman")))
 
@@ -41,9 +40,9 @@ def random_case(seed=0, number=120):
 def test_counts_are_those_of_one_question_at_a_time(seed, restrict, monkeypatch):
     vectors, sections = random_case(seed)
     expected = naive.analogies(list(vectors.words), vectors.matrix, sections, restrict)
-    monkeypatch.setattr(search, "BLOCK_ROWS", 37)
-    monkeypatch.setattr(search, "BLOCK_QUERIES", 11)
-    monkeypatch.setattr(search, "BLOCK_QUESTIONS", 40)
+    monkeypatch.setattr(search, "_BLOCK_ROWS", 37)
+    monkeypatch.setattr(search, "_BLOCK_QUERIES", 11)
+    monkeypatch.setattr(search, "_BLOCK_QUESTIONS", 40)
     result = evaluate_analogies(vectors, sections, restrict)
     assert [(s.right, s.asked, s.skipped) for s in result.sections] == expected
     assert restrict == 30 or result.total.right > 0

@@ -14,8 +14,8 @@ from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
-from any2vec.vectors.files.formats import save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import save
 
 sklearn = pytest.importorskip("sklearn")
 

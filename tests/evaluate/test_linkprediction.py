@@ -16,8 +16,8 @@ from any2vec.evaluate.linkprediction import OPERATORS, compare_operators, evalua
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import karate_club, read_graph
-from any2vec.vectors.files.formats import save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import save
 
 pytest.importorskip("sklearn")
 

@@ -8,8 +8,8 @@ import pytest
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import SimilarityChecker, evaluate_similarity
+from any2vec.vectors import Vectors
 from any2vec.vectors.questions import read_pairs
-from any2vec.vectors.vectors import Vectors
 
 pytest.importorskip("scipy")
 

@@ -22,8 +22,8 @@ from any2vec.corpus.given_vocabulary import save_vocabulary
 from any2vec.corpus.parts import Subwords
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import karate_club, read_graph
-from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.files.formats import FORMATS, NAMED
+from any2vec.vectors.export import TARGETS
+from any2vec.vectors.files import FORMATS, NAMED
 
 WORDS = ["the", "of", "café", "日本", "x", "42"]
 ODD = ["new york", "\u00a0", "", "the", "café", "a\nb"]  # what a folder holds, and text does not

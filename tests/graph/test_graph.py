@@ -47,7 +47,7 @@ def read_text(
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     table = read_edge_list(files_of(path)[0], ReadOptions(threads=threads, block=size, **options), adjacency=adjacency)
     chosen = {"directed": directed, "merge": merge, "loops": loops, "vertices": None, "threads": threads}
-    with patch.object(csr, "PARALLEL", 1):
+    with patch.object(csr, "_PARALLEL", 1):
         return build_graph(table, **chosen)
 
 
@@ -234,7 +234,7 @@ def test_sparse_matrices(kind, tmp_path):
     whole = np.maximum(half, half.T)
     for matrix in (half, half.T, whole):
         graph = read_graph(kind(matrix))
-        with patch.object(csr, "PARALLEL", 1):
+        with patch.object(csr, "_PARALLEL", 1):
             assert rows_of_graph(read_graph(kind(matrix), threads=3)) == rows_of_graph(graph)
         assert rows_of_graph(graph) == [
             [(int(j), float(np.float32(row[j]))) for j in np.flatnonzero(row)] for row in whole

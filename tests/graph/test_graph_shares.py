@@ -18,10 +18,10 @@ from any2vec import Any2VecError
 from any2vec.cluster.local import simulate
 from any2vec.graph import read_graph
 from any2vec.graph.build import ReadOptions
+from any2vec.graph.numbering import HostVertices
 from any2vec.graph.readers import GraphWarning
 from any2vec.graph.shares.build import has_parts, read_share
 from any2vec.graph.shares.edge_parts import TextPart
-from any2vec.graph.shares.host_vertices import HostVertices
 from any2vec.graph.shares.share import cut_graph
 from any2vec.io.inputs import files_of
 
@@ -35,11 +35,11 @@ def blocks(request, monkeypatch):
         monkeypatch.setattr("any2vec.graph.shares.edge_parts._LEAST", 16)
         monkeypatch.setattr("any2vec.graph.shares.edge_parts._MOST", 16)
         monkeypatch.setattr("any2vec.graph.shares.edge_parts._UNPACKED", 16)
-        monkeypatch.setattr("any2vec.graph.shares.host_vertices._SENT", 3)
-        monkeypatch.setattr("any2vec.graph.shares.host_vertices._FEW", 2)
+        monkeypatch.setattr("any2vec.graph.numbering._SENT", 3)
+        monkeypatch.setattr("any2vec.graph.numbering._FEW", 2)
         monkeypatch.setattr("any2vec.graph.shares.build._FEW", 2)
-        monkeypatch.setattr("any2vec.graph.shares.rows._COPIED", 5)
-        monkeypatch.setattr("any2vec.graph.shares.rows._LONG", 4)
+        monkeypatch.setattr("any2vec.graph.shares.share._COPIED", 5)
+        monkeypatch.setattr("any2vec.graph.shares.share._LONG", 4)
         monkeypatch.setattr("any2vec.graph.shares.edge_parts._EDGES", 3)
 
 

@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Phrases, Vectors, load, save
 from any2vec.cli import app
+from any2vec.cli.word2vec import VECTORS_OR_CLASSES
 from any2vec.cluster.local import alone
 from any2vec.corpus import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.evaluate.linksplit import PARTS, split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
 from any2vec.io.outputs import append_in_host_order, replacing
-from any2vec.report.report import Report
-from any2vec.vectors.files import formats
-from any2vec.vectors.files.formats import VECTORS
-from any2vec.vectors.files.word2vec_c import VECTORS_OR_CLASSES
+from any2vec.report import Report
+from any2vec.vectors import files
+from any2vec.vectors.files import VECTORS
 
 KERNEL = ["--dim", "8", "--window", "3", "--negative", "3"]
 SIZES = [*KERNEL, "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]
@@ -123,7 +123,7 @@ def test_vectors_of_other_programs_are_replaced(tmp_path):
 
 
 def test_a_large_text_that_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(formats, "_START", 1000)
+    monkeypatch.setattr(files, "_START", 1000)
     for number, dim in (40, 3), (300, 2), (2, 500):
         for name in "v.txt", "v.bin":
             save(example(number, dim), name, force=True)

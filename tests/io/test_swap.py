@@ -14,8 +14,7 @@ from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
 from any2vec.io import outputs, temporary
 from any2vec.io.outputs import check_writable
-from any2vec.vectors.files import native
-from any2vec.vectors.files.formats import VECTORS
+from any2vec.vectors.files import VECTORS, native
 
 FORKS = hasattr(os, "fork")
 pytestmark = pytest.mark.skipif(not FORKS, reason="needs fork")

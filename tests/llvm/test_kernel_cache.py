@@ -355,7 +355,7 @@ class Evil:
         return os.system, (self.command,)
 
 
-CALL = "import numpy as np; from any2vec.samples.negatives import alias_table; print(len(alias_table(np.ones(2) / 2)))"
+CALL = "import numpy as np; from any2vec.samples.targets import alias_table; print(len(alias_table(np.ones(2) / 2)))"
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecWarning, UnknownWordError
 from any2vec.operators.matrices import new_matrices
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
 
 HOW = {"dim": 16, "window": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0.1, "negative": 3}

@@ -294,7 +294,7 @@ def test_walks(run, tmp_path):
 
 
 def test_walks_are_written_by_one_process(run, monkeypatch):
-    monkeypatch.setattr("any2vec.cluster.engines.connect", lambda: SimpleNamespace(rank=0, size=2))
+    monkeypatch.setattr("any2vec.cluster.connect", lambda: SimpleNamespace(rank=0, size=2))
     result = run("walks", KARATE.edges, "-o", "walks.txt")
     assert "start any2vec walks without mpiexec, torchrun or srun" in str(result.exception)
     assert not Path("walks.txt").exists()

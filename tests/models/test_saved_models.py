@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import any2vec
-from any2vec import Any2VecError, DeepWalk, Node2Vec, Vectors, Word2Vec, models, other_names
+from any2vec import Any2VecError, DeepWalk, Node2Vec, Vectors, Word2Vec, errors, models
 from any2vec.errors import Any2VecWarning
 from any2vec.graph import karate_club, read_graph
 from any2vec.operators import SkipGram
@@ -293,9 +293,7 @@ def _there(text, having):
 
 
 METHOD_NAMES = {
-    name
-    for names in (*other_names._OF_MODELS, *other_names._OF_VECTORS, other_names._SAME_OF_VECTORS)
-    for name in names.split()
+    name for names in (*errors._OF_MODELS, *errors._OF_VECTORS, errors._SAME_OF_VECTORS) for name in names.split()
 }
 
 
@@ -319,7 +317,7 @@ def test_all_hints_of_methods_name_what_is_there():
 
 
 def test_all_hints_of_modules_name_what_is_there():
-    for names in other_names._OF_MODULES:
+    for names in errors._OF_MODULES:
         for name in names.split():
             for module in (any2vec, models):
                 with pytest.raises(AttributeError, match=r"has no attribute '\w+' \(") as raised:
@@ -333,14 +331,14 @@ def test_all_hints_of_options_name_what_is_there():
     hinted = set()
     for make in (Word2Vec, any2vec.Doc2Vec, DeepWalk, Node2Vec, any2vec.Phrases):
         known = {declared.name for declared in fields(make)}
-        for name in other_names._NAMES.keys() - known:
+        for name in errors._NAMES.keys() - known:
             with pytest.raises(TypeError) as raised:
                 make(**{name: 1})
             for text in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", str(raised.value).partition("`")[2].partition("` (")[2]):
                 assert text in known | {"fit"}
                 hinted.add(name)
-    without = {name for name, how in other_names._NAMES.items() if not re.search(r"`[a-z_]+[=`]", how)}
-    assert hinted | without | {"joiner"} >= other_names._NAMES.keys() - {"read_vocab", "save_vocab"}
+    without = {name for name, how in errors._NAMES.items() if not re.search(r"`[a-z_]+[=`]", how)}
+    assert hinted | without | {"joiner"} >= errors._NAMES.keys() - {"read_vocab", "save_vocab"}
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,8 @@ from any2vec.corpus.corpus import StoredWorklist
 from any2vec.graph import karate_club
 from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
-from any2vec.samples.huffman import huffman_paths, same_splits
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.report import Report
+from any2vec.samples.targets import alias_table, huffman_paths, probabilities, same_splits
 from any2vec.samples.windows import SampleTables, Slice, kept_counts
 from any2vec.training.options import Options
 

@@ -20,9 +20,9 @@ from any2vec.io.memory import available, release, zeros
 from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.sync.columns import ColumnLayout
-from any2vec.training.hosts import column_host
+from any2vec.training import column_host
 
 OTHERS = [  # each model, loss and context; each is some kernels to compile, again for other numbers of blocks
     ("skipgram", "hierarchical", "mean"),
@@ -299,7 +299,7 @@ def has_memory(*_, **__):
 @pytest.mark.parametrize(("hosts", "where"), [(1, "and this machine"), (4, "on each of 4 hosts, and one")])
 @pytest.mark.parametrize("scheme", ["columns", "pull-opt", "rep-naive"])
 def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, where):
-    monkeypatch.setattr("any2vec.sync.beginning.available", lambda *_, **__: 120_000 // hosts)
+    monkeypatch.setattr("any2vec.sync.scheme.available", lambda *_, **__: 120_000 // hosts)
     found = rf"need [\d.]+ .iB of memory {where} has [\d.]+ KiB left"
     message = rf"^50 words of 700 dimensions {found}: `dim` (\d+) or .* would fit"
     how = {"min_count": 1, "cache": None, "hosts": hosts, "threads": 1, "scheme": scheme, "epochs": 1}
@@ -307,7 +307,7 @@ def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, w
     with pytest.raises(Any2VecError, match=message) as caught:
         Word2Vec(dim=700, **how).fit(text(40, words=50))
     dim = int(re.search(message, str(caught.value))[1])
-    for kernels in ("hosts.row_host.operator_kernel", "hosts.column_host.column_kernels"):
+    for kernels in ("row_host.operator_kernel", "column_host.column_kernels"):
         monkeypatch.setattr(f"any2vec.training.{kernels}", has_memory)
     with pytest.raises(Any2VecError, match="it has memory"):
         Word2Vec(dim=dim, **how).fit(text(40, words=50))

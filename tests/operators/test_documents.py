@@ -20,7 +20,7 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
 from any2vec.evaluate.analogies import SimilarityChecker
 from any2vec.operators.matrices import new_documents, new_matrices
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None}
 MODELS = [{}, {"words": True}, {"model": "dm"}]

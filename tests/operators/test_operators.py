@@ -16,8 +16,8 @@ from any2vec.llvm.compiled import fingerprint
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import aligned
-from any2vec.report.report import Report
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.report import Report
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.sync.combiners import Curvature
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import slow, slow_but
 
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.operators import WITH_PARTS
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
+from any2vec.operators.matrices import no_hot_rows
 from any2vec.operators.tiles import register_width
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import CHUNK, SampleTables, first_chunk, follow_words, list_windows, new_windows
 from any2vec.training.options import FLOOR, Options
 

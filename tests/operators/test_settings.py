@@ -13,8 +13,8 @@ from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.graph import karate_club
 from any2vec.operators import Operator, SkipGram
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.report import Report
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.training.options import Decay
 
 HOW = {"shrink_windows": False, "min_alpha": 0.03, "sample": 0.05, "epochs": 2}

@@ -11,7 +11,8 @@ from marks import slow_but
 from simulated import skipgram
 
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import (
+from any2vec.operators.kernel import operator_kernel
+from any2vec.operators.matrices import (
     AT,
     GROWING_UNTIL,
     MEASURED,
@@ -21,11 +22,10 @@ from any2vec.operators.hot_rows import (
     hot_rows,
     no_hot_rows,
 )
-from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.merging import _STRIDE, _STRIDE_GROWING, merge, merge_due, open_copies
 from any2vec.operators.tiles import register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
 from any2vec.training.options import FLOOR
 

@@ -8,11 +8,11 @@ from simulated import NAMES
 
 import any2vec
 from any2vec import Any2VecError, Word2Vec
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.operators import WITH_PARTS
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.matrices import new_matrices
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
 from any2vec.training.options import Options
 

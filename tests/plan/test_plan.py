@@ -21,9 +21,8 @@ from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples.draws import draw
 from any2vec.samples.windows import SampleTables, keep_thresholds
-from any2vec.sync import balance
+from any2vec.sync import SCHEMES, balance
 from any2vec.sync.channel import Channel
-from any2vec.sync.schemes import SCHEMES
 from any2vec.training.options import Options
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None}

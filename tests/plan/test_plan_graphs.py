@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Node2Vec
 from any2vec.cli import app
-from any2vec.cli.errors import usage
+from any2vec.cli.help import usage
 from any2vec.cluster.local import simulate
 from any2vec.graph.shares.share import cut_graph
 from any2vec.plan.estimates import Estimator
@@ -24,7 +24,7 @@ from any2vec.plan.planning import make_plan
 from any2vec.plan.quantities import PROGRAM, Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, WalkedGraph, WalkSpeeds
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import Walker
 
 GRAPH = random_graph(300, 3000)

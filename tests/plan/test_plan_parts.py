@@ -9,7 +9,7 @@ from test_plan import HOW, NETWORK, SMALL, SPEEDS, TEXT, run, total
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.corpus import Vocabulary, save_vocabulary
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.operators.parts import PartSkipGram
 from any2vec.plan import measuring
 from any2vec.plan.estimates import Estimator

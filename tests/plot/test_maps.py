@@ -86,7 +86,7 @@ def test_nearest_words_of_many(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "pynndescent", type(sys)("pynndescent"))
     monkeypatch.setattr(sys.modules["pynndescent"], "NNDescent", Index, raising=False)
-    monkeypatch.setattr(graph, "EXACT", 10)
+    monkeypatch.setattr(graph, "_EXACT", 10)
     ids, cosines = graph.neighbour_graph(rows, 5)
     assert (ids == exact[0]).all()
     assert cosines == pytest.approx(exact[1], abs=1e-6)

@@ -16,16 +16,16 @@ from any2vec.cli.evaluate import _FIGURES as EVALUATION
 from any2vec.cli.plan import _FIGURES as PLAN
 from any2vec.corpus.given_vocabulary import VOCABULARY, load_vocabulary
 from any2vec.corpus.parts import Subwords
-from any2vec.corpus.phrases.phrase_list import PHRASES
+from any2vec.corpus.phrases.phrased_text import PHRASES
 from any2vec.errors import Any2VecWarning
 from any2vec.evaluate.linksplit import check_split_folder
 from any2vec.graph import read_graph
 from any2vec.io.outputs import check_writable
 from any2vec.io.safetensors_file import map_tensors
+from any2vec.report import REPORT
 from any2vec.report.log import check_log, read_report
-from any2vec.report.report import REPORT
-from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.files.formats import FORMATS, NAMED
+from any2vec.vectors.export import TARGETS
+from any2vec.vectors.files import FORMATS, NAMED
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

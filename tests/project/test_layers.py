@@ -19,7 +19,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "other_names", "private", "signals", "version"},
+    {"errors", "private", "signals", "version"},
     {"options"},
     {"llvm"},
     {"cluster"},
@@ -44,7 +44,7 @@ ROOMS = [
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
     "vectors": {
-        *("errors", "other_names", "private", "signals", "version", "options"),
+        *("errors", "private", "signals", "version", "options"),
         *("llvm", "cluster", "io", "corpus", "plot", "report"),
     },
 }
@@ -93,7 +93,7 @@ def test_no_circle_of_imports():
     for path, name in names.items():
         found = {other if other in known else other.rpartition(".")[0] for other in imports(path, types=False)}
         within[name.removesuffix(".__init__")] = found & known
-    circle = {"any2vec.report.page", "any2vec.report.report"}  # a report makes its page
+    circle = {"any2vec.report.page", "any2vec.report"}  # a report makes its page
     within["any2vec.report.page"] -= circle
     TopologicalSorter(within).prepare()  # raises a CycleError
 
@@ -103,9 +103,6 @@ SMALL = {  # files below 60 lines, and why
     "__main__.py": "python -m",
     "graph/sources/mat_process.py": "a program of its own",
     "io/shown.py": "Rich, which errors do not need",
-    "sync/combiners/gradient.py": "the combiner of the papers",
-    "sync/schemes.py": "a table of plug-ins",
-    "sync/server.py": "a plug-in",
     "version.py": "read by the build",
 }
 LONG = {  # functions of more than 120 lines
@@ -122,7 +119,7 @@ def test_rooms_are_few_and_full():
     sizes = {str(path.relative_to(SOURCE)): path.read_text("utf-8").count("\n") for path in SOURCE.rglob("*.py")}
     named = {name for name, lines in sizes.items() if lines < 60 and (name == "__init__.py" or "__init__" not in name)}
     assert named == set(SMALL)
-    assert max(sizes.values()) <= 420
+    assert max(sizes.values()) <= 450
     folders = Counter(str(Path(name).parent) for name in sizes)
     assert max(folders.values()) <= 15
 

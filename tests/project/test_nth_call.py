@@ -15,7 +15,7 @@ from marks import slow, slow_but
 from any2vec import Any2VecError, Word2Vec
 from any2vec.corpus.corpus import map_file
 from any2vec.io import memory
-from any2vec.vectors.export.exports import TARGETS
+from any2vec.vectors.export import TARGETS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is open is listed in /proc")
 

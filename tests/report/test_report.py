@@ -12,9 +12,9 @@ import pytest
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
+from any2vec.report import Report
 from any2vec.report.log import read_report
 from any2vec.report.page import draw, facts, panels, write_page
-from any2vec.report.report import Report
 
 TEXT = [["cat", "dog", "cow", "hen"], ["red", "green", "blue"]] * 300
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 2, "threads": 1}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from any2vec.report.report import Report, slowest_lines, transfer
+from any2vec.report import Report, slowest_lines, transfer
 from any2vec.report.rounds import BY_HOST, KEYS, MOST, PHASES, Done, Rounds
 
 

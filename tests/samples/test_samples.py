@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import njit, uint64
 from scipy.stats import chisquare
 
-from any2vec.samples import draws, negatives
+from any2vec.samples import draws, targets
 from any2vec.samples.windows import CHUNK, keep_thresholds, kept_around, new_windows, window_size
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -37,7 +37,7 @@ def mixed(x):
 def drawn_negatives(bits, table):
     found = np.empty(bits.size, np.int64)
     for i in range(bits.size):
-        found[i] = negatives.negative(bits[i], table)
+        found[i] = targets.negative(bits[i], table)
     return found
 
 
@@ -86,7 +86,7 @@ def test_windows_are_even(window):
 
 
 def table_of(counts):
-    return negatives.alias_table(negatives.probabilities(np.array(counts, np.int64)))
+    return targets.alias_table(targets.probabilities(np.array(counts, np.int64)))
 
 
 def check_table(counts, relative):

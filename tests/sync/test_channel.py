@@ -8,7 +8,7 @@ import pytest
 from simulated import options, read, text, train
 
 from any2vec.cluster import simulate
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.report.rounds import KEYS
 from any2vec.sync.channel import Channel
 

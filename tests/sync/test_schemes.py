@@ -10,13 +10,13 @@ from marks import slow
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.report.rounds import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.wire import WIRES
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.row_host import RowHost
 
 WORDS = st.integers(0, 14).map("w{}".format)
 CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=9), min_size=8, max_size=30)

@@ -10,9 +10,9 @@ from test_cbow_and_hierarchical import setting_of
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.samples.draws import KEEP, POOL
-from any2vec.samples.negatives import PooledTables, alias_table, probabilities
+from any2vec.samples.targets import PooledTables, alias_table, probabilities
 
 
 def server(**more):

@@ -13,8 +13,8 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import Inspector, inspection_kernel, operator_kernel
+from any2vec.operators.matrices import no_hot_rows
 from any2vec.operators.tiles import register_width
 from any2vec.report.rounds import KEYS
 from any2vec.samples.windows import SampleTables, Slice

@@ -9,11 +9,10 @@ from simulated import COMBINES, bits, options, read, text, train
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.sync import balance
-from any2vec.sync.number_formats import SCALE
 from any2vec.sync.replicated import NEARLY, RepModelOpt
-from any2vec.sync.wire import WIRES
+from any2vec.sync.wire import SCALE, WIRES
 
 OF_ROWS = ["rep-naive", "rep-opt", "pull-base", "pull-opt", "server"]
 

@@ -9,7 +9,7 @@ from simulated import Said, bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster import simulate
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.sync.combiners import Curvature
 from any2vec.training import choice
 

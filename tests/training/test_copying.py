@@ -3,8 +3,8 @@
 import pytest
 
 from any2vec.cluster.workers import SharedCache
-from any2vec.training.hosts import host
-from any2vec.training.hosts.host import Copying
+from any2vec.training import host
+from any2vec.training.host import Copying
 
 
 class Machine:

@@ -11,9 +11,8 @@ from marks import slow_but
 from simulated import Said, interrupted, text
 
 from any2vec import Word2Vec
-from any2vec.training import choice, ending, listeners
+from any2vec.training import choice, column_host, ending, listeners, row_host
 from any2vec.training.checkpoints import checkpoint
-from any2vec.training.hosts import column_host, row_host
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
@@ -231,7 +230,7 @@ def test_another_number_of_hosts_goes_on_from_the_middle_of_one_hosts_round(tmp_
 
 
 def test_threads_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("any2vec.training.hosts.host._LEAST", 10)
+    monkeypatch.setattr("any2vec.training.host._LEAST", 10)
     monkeypatch.setattr(row_host, "_SHORTEST", 100)
     how = HOW | {"threads": 2, "checkpoint": tmp_path}
     with after_words(30, lambda host: host.interrupts.interrupt()):

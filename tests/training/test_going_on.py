@@ -26,7 +26,7 @@ from any2vec.operators import SkipGram
 from any2vec.operators.base import RowTable
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import INITIAL, epoch_key
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.training.blend import Blend
 
 HOW = {**SIZES["window"], "min_count": 1, "threads": 1, "epochs": 2, "alpha": 0.05, "cache": None}

@@ -9,9 +9,9 @@ from simulated import NAMES, Said, bits, interrupted, options, read, text, train
 
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Word2Vec
 from any2vec.graph import read_graph
+from any2vec.report import Report
 from any2vec.report.log import read_report
-from any2vec.report.report import Report
-from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.targets import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
 from any2vec.training.listeners import HeldOut
 

@@ -11,20 +11,19 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators import kernel as kernels
 from any2vec.operators.base import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
-from any2vec.operators.matrices import new_matrices
+from any2vec.operators.matrices import BYTES, hot_rows, how_many_hot, memory_of_copies, new_matrices, no_hot_rows
 from any2vec.operators.tiles import register_width
 from any2vec.plan import planning
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text, zipf_counts
-from any2vec.samples import huffman
+from any2vec.samples import targets
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of
-from any2vec.sync import beginning, wire
-from any2vec.training.hosts import column_host, row_host
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.sync import scheme, wire
+from any2vec.training import column_host, row_host
 from any2vec.training.options import Options
+from any2vec.training.row_host import RowHost
 
 SENTENCES = text(300, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 2}
@@ -37,13 +36,13 @@ GIB = 1 << 30
 @pytest.fixture
 def many_words(monkeypatch):
     """A corpus that is worth threads, most of whose rows they copy."""
-    monkeypatch.setattr("any2vec.training.hosts.host._LEAST", 100)
+    monkeypatch.setattr("any2vec.training.host._LEAST", 100)
     return read_corpus(text(4000, words=300), min_count=1, cache=None)
 
 
 def needed(monkeypatch, corpus, has, **options):
     """Return the error of a machine that has so much memory."""
-    monkeypatch.setattr(beginning, "available", lambda *_, **__: has)
+    monkeypatch.setattr(scheme, "available", lambda *_, **__: has)
     with pytest.raises(Any2VecError) as caught:
         Word2Vec(min_count=1, cache=None, sample=0, **options).fit(corpus)
     return str(caught.value)
@@ -91,9 +90,9 @@ def test_the_memory_of_copies_is_what_they_take(dim):
 
 def test_all_vectors_must_fit_on_the_first_host_where_callbacks_judge_them(monkeypatch):
     how = HOW | {"hosts": 2, "callbacks": [lambda epoch, vectors: None]}
-    monkeypatch.setattr(beginning, "hosts_here", lambda communicator: (1, 1, 1))
+    monkeypatch.setattr(scheme, "hosts_here", lambda communicator: (1, 1, 1))
     masters = 2 * 4 * 16 * 15
-    monkeypatch.setattr(beginning, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
+    monkeypatch.setattr(scheme, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
     with pytest.raises(Any2VecError, match=r"^to judge vectors after each epoch, the first host gets all, .* left: "):
         Word2Vec(**how).fit(SENTENCES)
     Word2Vec(**how | {"callbacks": []}).fit(SENTENCES)
@@ -259,7 +258,7 @@ HUGE = np.array([2**62, 2**62, 3], np.int64)
 def test_sums_that_64_bits_do_not_hold():
     assert total_of(np.array([2**61, 5], np.int64)) == 2**61 + 5
     assert total_of(np.zeros(0, np.int64)) == 0
-    for of in (total_of, huffman.huffman_paths, lambda counts: keep_thresholds(counts, 1e-3)):
+    for of in (total_of, targets.huffman_paths, lambda counts: keep_thresholds(counts, 1e-3)):
         with pytest.raises(
             Any2VecError, match=r"^counts sum up to 9\.22e\+18, the largest is 4,611,686,018,427,387,904; "
         ):
@@ -269,7 +268,7 @@ def test_sums_that_64_bits_do_not_hold():
 def test_more_vertices_than_a_tree_can_have():
     many = np.broadcast_to(np.int64(1), ((1 << 30) + 1,))
     with pytest.raises(Any2VecError, match=r"^1,073,741,825 vertices are too many for hierarchical softmax"):
-        huffman.huffman_paths(many)
+        targets.huffman_paths(many)
 
 
 @pytest.mark.parametrize("more", [{}, {"hosts": 2}, {"loss": "hierarchical", "negative": None}], ids=str)

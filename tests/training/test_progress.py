@@ -93,7 +93,7 @@ import gc
 from itertools import cycle
 from numba.core import event
 from any2vec.cli import main
-from any2vec.training.hosts.host import Copying
+from any2vec.training.host import Copying
 
 gc.set_threshold(100_000)  # as any2vec.__main__ does
 answers = cycle([False, True])  # what threads do depends on them

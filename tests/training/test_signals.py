@@ -234,7 +234,7 @@ ENDED = """
 import os, signal, sys
 from any2vec.__main__ import main
 from any2vec.training import ending
-from any2vec.training.hosts import row_host
+from any2vec.training import row_host
 
 ending._PATIENCE = {patience}
 opened, words = row_host.RowHost.open, []

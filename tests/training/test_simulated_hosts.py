@@ -15,10 +15,10 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.analogies import AnalogyChecker
 from any2vec.report.rounds import KEYS
 from any2vec.sync import channel, masters
-from any2vec.sync.combiners import curvature, gradient, sums
+from any2vec.sync.combiners import curvature, plain
 from any2vec.training import trainer
-from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.progress import COMPILING, Quiet
+from any2vec.training.row_host import RowHost
 from any2vec.vectors.questions import QuestionSection
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
@@ -233,7 +233,7 @@ def test_nothing_to_learn():
 def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
     kernels = [
         value
-        for module in (masters, channel, curvature, gradient, sums)
+        for module in (masters, channel, curvature, plain)
         for value in vars(module).values()
         if hasattr(value, "signatures")
     ]

@@ -11,7 +11,7 @@ from simulated import NAMES, bits, options, read, text
 
 from any2vec.cluster import simulate
 from any2vec.operators.matrices import Matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.samples.windows import Slice
 from any2vec.training import trainer
 from any2vec.training.options import Decay

@@ -14,20 +14,20 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import SharedCache
 from any2vec.corpus import read_corpus
-from any2vec.operators import SkipGram, hot_rows
+from any2vec.operators import SkipGram, matrices
 from any2vec.operators.base import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
-from any2vec.report.report import Report, peak_memory
+from any2vec.report import Report, peak_memory
 from any2vec.samples.windows import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
+from any2vec.training import host, row_host
 from any2vec.training.ending import diverging
-from any2vec.training.hosts import host, row_host
-from any2vec.training.hosts.host import Task
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Task
 from any2vec.training.options import FLOOR, Options
 from any2vec.training.progress import Quiet
+from any2vec.training.row_host import RowHost
 from any2vec.training.run import Run
 from any2vec.training.trainer import train
 
@@ -141,7 +141,7 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(row_host, "_LONGEST", 10)
     monkeypatch.setattr(SharedCache, "is_shared", lambda *_: False)
-    monkeypatch.setattr(hot_rows, "WORTH", 2)
+    monkeypatch.setattr(matrices, "_WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
     shifts, open_copies = set(), row_host.open_copies
 

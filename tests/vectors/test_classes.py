@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from any2vec import Any2VecError, Vectors
-from any2vec.vectors.classes import classes
+from any2vec.vectors.maps import classes
 
 
 def near(number, each, dim=8, seed=0):

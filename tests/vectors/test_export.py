@@ -18,7 +18,7 @@ from any2vec import Vectors, load, save
 from any2vec.cli import app
 from any2vec.errors import Any2VecError
 from any2vec.io.inputs import split
-from any2vec.vectors.export.exports import TARGETS
+from any2vec.vectors.export import TARGETS
 
 WORDS = ["the", "c", "cat", "▁x", "x", "[UNK]", "new-york", "é", "日本", "\u00a0", '"q"', "null", "Cat's", "42"]
 COUNTS = np.arange(len(WORDS), 0, -1)

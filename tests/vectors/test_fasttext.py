@@ -13,10 +13,10 @@ from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.samples.huffman import huffman_paths
-from any2vec.vectors.files.formats import save
+from any2vec.samples.targets import huffman_paths
+from any2vec.vectors import Vectors, load
+from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors, load
 
 WORDS = ["</s>", "where", "there", "über", "дом", "日本語", "a", "new york", "ab\udcffc"]
 UNSEEN = ["wherever", "домик", "日本", "nowhere", "here"]

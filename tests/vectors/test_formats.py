@@ -17,9 +17,8 @@ from any2vec.io import memory
 from any2vec.io.memory import decimals
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.vectors.files import formats, word2vec
-from any2vec.vectors.files.formats import FORMATS, Format, format_of, save
-from any2vec.vectors.vectors import Vectors, load
+from any2vec.vectors import Vectors, files, load
+from any2vec.vectors.files import FORMATS, Format, format_of, save, word2vec
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
 ALL = [*WORD2VEC, "folder"]
@@ -55,9 +54,9 @@ def refusal(path):
 @pytest.mark.parametrize("small_blocks", [False, True])
 def test_round_trip(tmp_path, monkeypatch, name, small_blocks):
     if small_blocks:
-        monkeypatch.setattr(memory, "BLOCK", 7)
+        monkeypatch.setattr(memory, "_BLOCK", 7)
         monkeypatch.setattr(word2vec, "BLOCK_BYTES", 11)
-        monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 10)
+        monkeypatch.setattr(word2vec, "_WRITTEN_TOGETHER", 10)
     saved, path = example(60), tmp_path / name
     contents = []
     for _ in range(2):  # the second replaces the first
@@ -230,7 +229,7 @@ def test_damaged_text(tmp_path, name, content, expected):
 
 
 def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec, "LONGEST_LINE", 100)
+    monkeypatch.setattr(word2vec, "_LONGEST_LINE", 100)
     (tmp_path / "v.txt").write_bytes(b"x" * 1000)
     assert "a line longer than 100 bytes" in refusal(tmp_path / "v.txt")
 
@@ -334,7 +333,7 @@ def test_damaged_gzip(tmp_path, name):
 def test_room_is_made_for_what_is_there_not_for_what_is_promised(tmp_path, monkeypatch):
     path = tmp_path / "v.bin.gz"  # compressed: the size bounds little
     path.write_bytes(gzip.compress(b"20 200\n" + row(b"a", *range(200))))
-    monkeypatch.setattr(word2vec, "DEFLATE_RATIO", 15_000 / path.stat().st_size)
+    monkeypatch.setattr(word2vec, "_DEFLATE_RATIO", 15_000 / path.stat().st_size)
     assert "the header promises 20 words of 200 dimensions, at least 16,040 bytes" in refusal(path)
 
 
@@ -474,7 +473,7 @@ def test_a_format_is_a_line_in_the_table(tmp_path, monkeypatch):
         rows = [line.split(" ", 1) for line in path.read_text().splitlines()]
         return Vectors([word for word, _ in rows], np.array([json.loads(row) for _, row in rows], np.float32))
 
-    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, Format(load_lines, save_lines, (".lines",))))
+    monkeypatch.setattr(files, "FORMATS", (*FORMATS, Format(load_lines, save_lines, (".lines",))))
     save(example(), tmp_path / "v.lines")
     assert_equal(load(tmp_path / "v.lines"), example())
     with pytest.raises(Any2VecError, match="this format holds no training vectors"):

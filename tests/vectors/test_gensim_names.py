@@ -142,7 +142,7 @@ def test_as_gensim(vectors, ask):
 
 def test_look_up_without_gensim(vectors):
     assert vectors.index_to_key is vectors.words
-    assert np.shares_memory(vectors.vectors, MATRIX)
+    assert np.shares_memory(vectors, MATRIX)
     assert vectors.get_normed_vectors().dtype == vectors.get_vector("w3", norm=True).dtype == np.float32
 
 
@@ -441,7 +441,7 @@ def test_vectors_do_not_import_what_evaluates_them():
 import sys
 import numpy as np
 from any2vec import Vectors
-from any2vec.vectors.files import formats
+from any2vec.vectors import files
 vectors = Vectors(["a", "b"], np.eye(2))
 try:
     vectors.evaluate_word_analogies("none")

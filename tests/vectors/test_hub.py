@@ -15,7 +15,7 @@ from standin_hub import TOKEN, standin
 from any2vec import DeepWalk, Vectors, Word2Vec, save
 from any2vec.errors import Any2VecError
 from any2vec.graph import karate_club
-from any2vec.models.documents import Doc2Vec
+from any2vec.models.words import Doc2Vec
 from any2vec.vectors.files import hub as hub_of_vectors
 
 constants = pytest.importorskip("huggingface_hub.constants")

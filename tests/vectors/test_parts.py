@@ -11,10 +11,10 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, UnknownWordError
 from any2vec.evaluate.analogies import evaluate_analogies, evaluate_similarity
+from any2vec.vectors import Vectors
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.questions import QuestionSection
 from any2vec.vectors.sharded import ShardedVectors
-from any2vec.vectors.vectors import Vectors
 
 WORDS = ["where", "there", "</s>", "here", "über", "a", "ab\udcffc"]
 SETTINGS = Subwords(3, 5, 90_000)

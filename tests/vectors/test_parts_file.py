@@ -9,9 +9,9 @@ from test_parts import SETTINGS, WORDS, made
 from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError
-from any2vec.vectors.files.formats import save
+from any2vec.vectors import Vectors, load
+from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors, load
 
 
 @pytest.fixture(scope="module")

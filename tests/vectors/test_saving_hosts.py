@@ -8,9 +8,8 @@ from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.io import memory, safetensors_file
 from any2vec.io import outputs as files
-from any2vec.vectors.files import native, word2vec, word2vec_binary
-from any2vec.vectors.files.formats import check_output, format_of, save
-from any2vec.vectors.vectors import Vectors, load
+from any2vec.vectors import Vectors, load
+from any2vec.vectors.files import check_output, format_of, native, save, word2vec
 
 FILES = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz"]
 ALL = [*FILES, "folder"]
@@ -79,15 +78,15 @@ def disk_full(monkeypatch, error):
         return make
 
     monkeypatch.setattr(word2vec, "decimals", failing(word2vec.decimals))
-    for module in word2vec_binary, safetensors_file:
+    for module in word2vec, safetensors_file:
         monkeypatch.setattr(module, "blocks", failing(memory.blocks))
 
 
 @pytest.mark.parametrize(("hosts", "number"), [(1, 11), (2, 11), (3, 11), (5, 11), (5, 3), (3, 1)])
 @pytest.mark.parametrize("name", ALL)
 def test_many_hosts_write_what_one_writes(tmp_path, monkeypatch, name, hosts, number):
-    monkeypatch.setattr(memory, "BLOCK", 7)
-    monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 7)
+    monkeypatch.setattr(memory, "_BLOCK", 7)
+    monkeypatch.setattr(word2vec, "_WRITTEN_TOGETHER", 7)
     whole = example(number)
     one, many = tmp_path / "one", tmp_path / "many"
     one.mkdir()

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as hnp
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io import memory
-from any2vec.vectors import search
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors, search
 
 
 def random_vectors(number=200, dim=16, seed=0):
@@ -92,8 +91,8 @@ def test_a_vector_can_be_asked_about(vectors):
 def test_batches_give_what_single_questions_give(vectors, monkeypatch):
     queries = [*vectors.words[:50], vectors.matrix[3]]
     expected = [vectors.most_similar(query, topn=6) for query in queries]
-    monkeypatch.setattr(search, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(search, "BLOCK_QUERIES", 3)
+    monkeypatch.setattr(search, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(search, "_BLOCK_QUERIES", 3)
     for found, wanted in zip(vectors.most_similar_batch(queries, topn=6), expected, strict=True):
         assert_same(found, wanted)
     for found, wanted in zip(vectors.most_similar_batch(queries, topn=1), expected, strict=True):
@@ -119,8 +118,8 @@ def test_restrict_and_topn(vectors):
 def test_ties_are_in_the_order_of_ids(monkeypatch):
     vectors = Vectors(list("abcdefghi"), np.ones((9, 2), np.float32))
     for rows in (2, 100):
-        monkeypatch.setattr(search, "BLOCK_ROWS", rows)
-        monkeypatch.setattr(search, "BLOCK_QUERIES", 1)
+        monkeypatch.setattr(search, "_BLOCK_ROWS", rows)
+        monkeypatch.setattr(search, "_BLOCK_QUERIES", 1)
         assert [word for word, _ in vectors.most_similar("c", topn=4)] == list("abde")
         assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
 
@@ -239,7 +238,7 @@ def test_what_does_not_fit():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite_are_named(value, monkeypatch):
-    monkeypatch.setattr(memory, "BLOCK", 4)
+    monkeypatch.setattr(memory, "_BLOCK", 4)
     matrix = np.ones((9, 2), np.float32)
     matrix[5, 1] = value
     vectors = Vectors(list("abcdefghi"), matrix)

@@ -16,10 +16,10 @@ from any2vec.cli import app
 from any2vec.errors import Any2VecError
 from any2vec.graph import Kinds, read_graph
 from any2vec.graph.readers import GraphWarning
-from any2vec.operators.by_kind import BY_KIND
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.skipgram import SkipGram
-from any2vec.samples.negatives import probabilities
+from any2vec.operators.targets import BY_KIND
+from any2vec.samples.targets import probabilities
 from any2vec.samples.windows import Window
 from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus

@@ -25,7 +25,7 @@ from any2vec.graph.shares.share import _estimated, cut_graph, in_parts
 from any2vec.report.page import facts
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
@@ -69,7 +69,7 @@ def walk(graph, hosts, passes, *, threads=1, **how):
 @pytest.mark.parametrize(("kind", "how"), slow_but([WALKS[0], WALKS[2], WALKS[4]], WALKS, unpacked=True))
 @pytest.mark.parametrize("hosts", slow_but([3], [1, 2, 3, 4, 8]))
 def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
-    monkeypatch.setattr("any2vec.walks.shares.walker._LANES", 16)  # lanes take other walks, and are left without
+    monkeypatch.setattr("any2vec.walks.share_walker._LANES", 16)  # lanes take other walks, and are left without
     graph = random_graph(130, 700, **kind)
     for more in ({"length": 17, "seed": 5}, {"length": 2, "seed": -1}, {"length": 1}):
         walks, sent = walk(graph, hosts, 2, **how, **more)
@@ -82,7 +82,7 @@ def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
 @pytest.mark.parametrize("extend", [False, slow(True)])
 def test_exact_steps(kind, q, extend, monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
-    monkeypatch.setattr("any2vec.walks.shares.walker.REFUSALS", 2)
+    monkeypatch.setattr("any2vec.walks.share_walker.REFUSALS", 2)
     graph, how = random_graph(20, 120, **kind), {"p": 100.0, "q": q, "extend": extend, "length": 30}
     assert walk(graph, 3, 4, **how)[0] == lists(generate(Walker(graph, **how), 4))
 
@@ -97,7 +97,7 @@ def test_walks_along_metapaths(weighted):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("any2vec.walks.shares.owners._FEW", 8)
+    monkeypatch.setattr("any2vec.walks.share_walker._FEW", 8)
     graph = random_graph(130, 700)
     how = {"length": 9, "q": 4.0}
     assert walk(graph, 1, 3, threads=3, **how)[0] == lists(generate(Walker(graph, **how), 3))

@@ -16,10 +16,9 @@ from scipy.stats import chisquare
 from any2vec import DeepWalk
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
-from any2vec.walks.first_order import first_order
 from any2vec.walks.second_order import second_order
 from any2vec.walks.tables import starts_of
-from any2vec.walks.walker import Walker
+from any2vec.walks.walker import Walker, first_order
 from any2vec.walks.worklist import count, generate, walk_blocks, write_text
 
 BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]

@@ -6,8 +6,17 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from any2vec.cli.errors import Errors, fail, ignore_errors, name_errors, one_line_warnings, usage
-from any2vec.cli.help import ALL, HelpfulCommand, UsageError
+from any2vec.cli.help import (
+    ALL,
+    Errors,
+    HelpfulCommand,
+    UsageError,
+    fail,
+    ignore_errors,
+    name_errors,
+    one_line_warnings,
+    usage,
+)
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
 from any2vec.version import __version__
@@ -25,15 +34,15 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
-    "documents": Command("documents", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
-    "infer": Command("documents", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
+    "documents": Command("words", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
+    "infer": Command("words", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
     "phrases": Command("words", "Join the words of phrases in CORPUS, such as new_york."),
     "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec."),
     "similar": Command("vectors", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("vectors", "Find what is to C as B is to A: man king woman gives queen."),
-    "map": Command("pages", "Draw a map of the words of VECTORS: similar words are near to each other."),
+    "map": Command("vectors", "Draw a map of the words of VECTORS: similar words are near to each other."),
     "info": Command("vectors", "Show what VECTORS holds: format, sizes, counts, norms, words."),
-    "report": Command("pages", "Show a run as a page, with figures."),
+    "report": Command("vectors", "Show a run as a page, with figures."),
     "export": Command("vectors", "Write VECTORS for another program: a map, a model, a table."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
     "cache": Command("doctor", "List, limit or clear what is kept of corpora for the next run."),

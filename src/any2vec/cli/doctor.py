@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.options import completing
-from any2vec.cluster.environment import check_launcher
-from any2vec.cluster.machine import core_ids, core_quotas, usable_cores
+from any2vec.cluster.machine import check_launcher, core_ids, core_quotas, usable_cores
 from any2vec.corpus.cache import default_cache, entries, limit, place_of, size_of, trim
 from any2vec.errors import Any2VecError, installing, is_installed, shown
 from any2vec.io.memory import size

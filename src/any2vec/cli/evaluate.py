@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options
-from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
-from any2vec.cli.help import HelpfulCommand
+from any2vec.cli.help import Errors, HelpfulCommand
+from any2vec.cli.options import COMMENTS, graph_options, saying, sign
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile
 from any2vec.errors import Any2VecError, counted, shown
@@ -22,13 +21,12 @@ from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.outputs import check_writable
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.options import fraction, whole_number
-from any2vec.report.report import write_figures
+from any2vec.report import write_figures
+from any2vec.vectors import load
 from any2vec.vectors.questions import read_pairs, read_questions
-from any2vec.vectors.vectors import load
 
 evaluate = typer.Typer(
     name="evaluate",

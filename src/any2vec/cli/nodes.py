@@ -7,13 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.readers import read_graph
-from any2vec.io.outputs import check_writable, refusals, replacing_file
-from any2vec.io.replaceable import marked
+from any2vec.io.outputs import check_writable, marked, refusals, replacing_file
 from any2vec.models import Node2Vec
 from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.walker import Walker, check_walks

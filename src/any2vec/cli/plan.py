@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
@@ -20,8 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.share import GRAPHS
 from any2vec.io.memory import size
-from any2vec.io.outputs import check_writable
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.models import Node2Vec, Word2Vec
 from any2vec.options import option
@@ -32,7 +31,7 @@ from any2vec.plan.planning import SHORT, Plan, check_figure, make_plan, save_fig
 from any2vec.plan.quantities import Cluster, time_text, unit_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.plan.walking import WalkedGraph
-from any2vec.report.report import write_figures
+from any2vec.report import write_figures
 from any2vec.training.progress import announcing_compilation, display_for
 
 _WIDEST = 1000  # more than any table has

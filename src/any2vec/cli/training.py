@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from any2vec.cluster import engines
+from any2vec import cluster
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
@@ -25,15 +25,15 @@ from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.io.shown import Console
 from any2vec.models import Estimator
-from any2vec.report.report import REPORT, Report, decimals, slowest_lines
+from any2vec.report import REPORT, Report, decimals, slowest_lines
 from any2vec.report.rounds import PHASES
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Quiet, announcing_compilation, display_for
 from any2vec.training.trainer import check_agreement
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.files.fasttext import no_features
-from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts
-from any2vec.vectors.vectors import Vectors
 
 _SHOWN, _NEIGHBOURS = 3, 5  # words, and neighbours of each
 _COMPARED = 50_000  # most frequent words that neighbours are looked for in: some milliseconds
@@ -157,7 +157,7 @@ class Job:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        self.hosts = engines.connect()
+        self.hosts = cluster.connect()
         self.first = self.hosts.rank == 0
         self.display = display_for(Console(stderr=True), quiet=self.quiet or not self.first, progress=self.progress)
         self._said: set[str] = set()
@@ -330,7 +330,7 @@ class Job:
         """End all hosts after Ctrl-C on this one."""
         self.display.say(why)
         if self.hosts.size > 1:
-            engines.abort()
+            cluster.abort()
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -341,7 +341,7 @@ def _files(given: object) -> list[str]:
 
 def check_one_process(what: str, command: str) -> None:
     """Refuse to do what one process does if a launcher started several."""
-    if engines.connect().size > 1:
+    if cluster.connect().size > 1:
         launchers = "mpiexec, torchrun or srun"
         raise Any2VecError(f"{what} by one process; start any2vec {command} without {launchers}")
 

@@ -10,12 +10,11 @@ import typer
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.documents import NOT_OF_DOCUMENTS, Texts
-from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import graph_options, saying
-from any2vec.cli.help import HelpfulCommand
+from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.nodes import GraphFile
+from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
+from any2vec.cli.words import NOT_OF_DOCUMENTS, Texts
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.io.shown import PAGE_ENDINGS, Console, is_page

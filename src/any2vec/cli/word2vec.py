@@ -2,26 +2,34 @@
 
 import difflib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
+from any2vec import cluster
 from any2vec.cli.training import Job
-from any2vec.cluster import engines
-from any2vec.cluster.communicator import together
+from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
+from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
 from any2vec.errors import Any2VecError, respelled, shown
+from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.models import Word2Vec
 from any2vec.training.progress import Display
-from any2vec.vectors.classes import check_classes
-from any2vec.vectors.files import word2vec_c
-from any2vec.vectors.files.formats import Format, check_output, save
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import VECTORS, Format, check_output, save
+from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.files.word2vec import binary_rows, check_words, load_binary, load_text, six_decimals, text_rows
+from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.maps import check_classes, classes
 
 
 @dataclass(frozen=True)
@@ -194,7 +202,7 @@ def word2vec(
         typer.echo(usage())
         return
     with _named_as_flags():
-        with together(engines.connect()):
+        with together(cluster.connect()):
             values = parse(arguments)
         _run(values, "-negative" in arguments)
 
@@ -225,7 +233,7 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
         force=bool(flags["force"]),
         quiet=flags["debug"] == 0,
         progress=flags["debug"] > 1,
-        format=word2vec_c.BINARY if flags["binary"] else word2vec_c.TEXT,
+        format=_BINARY if flags["binary"] else _TEXT,
         classes=flags["classes"],
         threads=flags["threads"],
     )
@@ -271,7 +279,7 @@ class _Job(Job):
                 check_classes(self.classes)
                 if self.hosts.size > 1:
                     raise Any2VecError(f"-classes is for one host, not {self.hosts.size}; train vectors on them")
-        held = word2vec_c.VECTORS_OR_CLASSES
+        held = VECTORS_OR_CLASSES
         check_output(output, False, self.hosts, self.format, force=self.force, replaceable=held)
 
     def check_words(self, words: Sequence[str]) -> None:
@@ -286,6 +294,51 @@ class _Job(Job):
     def write(self, vectors: Vectors, output: Path) -> None:
         self.check_output(output)
         if self.classes:
-            word2vec_c.save_classes(vectors, output, self.classes, self.threads, self.hosts)
+            _save_classes(vectors, output, self.classes, self.threads, self.hosts)
         else:
             save(vectors, output, force=True, communicator=self.hosts, format=self.format)
+
+
+def _save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
+    """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
+    with_end = _with_line_end(vectors)
+    check_words(with_end.words, path)
+    found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
+    lines = (f"{word} {of}\n".encode() for word, of in found)
+    write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
+
+
+def _with_line_end(vectors: Lookup) -> Lookup:
+    """Put </s> before all other words."""
+    matrix = np.concatenate((_line_end(vectors.dim).matrix, vectors.matrix))
+    return Lookup([LINE_END, *vectors.words], matrix)
+
+
+def _line_end(dim: int) -> Lookup:
+    """Return </s> alone: as in word2vec, no sample has it, and its vector is what a word's is before training."""
+    drawn: NDArray[np.float64] = np.random.default_rng(0).uniform(-0.5, 0.5, (1, dim)) / dim
+    return Lookup([LINE_END], drawn.astype(np.float32))
+
+
+def _save(shard: Shard, path: Path, rows: Callable[[Lookup], Iterator[bytes]]) -> None:
+    """Write </s> and a shard's rows; compressed if the name ends in .gz."""
+    parts = [rows(shard.own)]
+    if shard.first:
+        parts = [iter([replace(shard, total=shard.total + 1).header]), rows(_line_end(shard.own.dim)), *parts]
+    write_in_host_order(path, chain.from_iterable(parts), shard.communicator)
+
+
+def _holds_either(path: Path) -> bool:
+    """Recognize vectors; or lines of a word and a number from </s> on, which unlike a vocabulary's do not fall."""
+    if VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name):
+        return True
+    numbers = numbers_of(path)
+    return numbers is not None and numbers != sorted(numbers, reverse=True)
+
+
+VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
+"""The files that word2vec's ``-output`` may replace."""
+_TEXT = Format(load_text, partial(_save, rows=partial(text_rows, formatted=six_decimals)), check_words=check_words)
+"""The default of word2vec."""
+_BINARY = Format(load_binary, partial(_save, rows=binary_rows), check_words=check_words)
+"""Its ``-binary 1``."""

@@ -2,7 +2,7 @@
 
 All hosts make the same calls in the same order (single program, multiple data). Buffers are NumPy arrays with rows
 along the first axis; nothing is pickled. The protocol is what MPI and torch.distributed both have, so that an engine
-is one file with a class that has these methods, and a line in `any2vec.cluster.engines`.
+is one file with a class that has these methods, and a line in `any2vec.cluster`.
 """
 
 import math

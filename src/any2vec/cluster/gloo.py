@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import CheckedTransfers, Communicator, LostHostError, Transfer, time_limit
-from any2vec.cluster.environment import MEET, among, check_interface, listen_at, told, told_number
+from any2vec.cluster.machine import MEET, among, check_interface, listen_at, told, told_number
 from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
 _POLL = 0.05  # seconds until a waiting thread looks for signals

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import CheckedTransfers, Communicator, LostHostError, Transfer, time_limit
-from any2vec.cluster.environment import told, told_size
+from any2vec.cluster.machine import told, told_size
 from any2vec.errors import Any2VecError, missing_extra
 from any2vec.signals import ENDING
 

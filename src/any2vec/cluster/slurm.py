@@ -9,7 +9,7 @@ from functools import cache
 
 from any2vec.cluster import gloo, mpi
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.environment import told, told_number, told_size
+from any2vec.cluster.machine import told, told_number, told_size
 from any2vec.errors import Any2VecError, installing, is_installed
 
 _SPECIAL = 1 << 31  # from here on, numbers of "steps" that are batch scripts and interactive shells

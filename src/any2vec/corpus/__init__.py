@@ -9,7 +9,7 @@ The modules, in the order in which text passes through them:
 - `scan`: all blocks of files, as provisional ids, and from these to the ids of W. `sentences`: those in memory.
 - `vocabulary`: V, chosen from the counts of all hosts. `given_vocabulary`: V, given by the user.
 - `corpus`: V and W, for training. `cache`: kept for the next run.
-- `parts`: the parts of words, n-grams and features. `word_rows`: the rows of these.
+- `parts`: the parts of words, n-grams and features, and the rows of these.
 - `phrases`: words that are joined before V is chosen.
 
 **Where words and sentences end.** In files, ASCII whitespace (space, tab, vertical tab, form feed, carriage return,

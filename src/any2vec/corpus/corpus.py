@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.parts import WordRows
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import memory_errors, read_only
 

@@ -14,8 +14,7 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import WHITESPACE, refuse
-from any2vec.io.outputs import check_writable, write_in_host_order
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.outputs import Kind, check_writable, start_of, write_in_host_order
 
 LINE_END = "</s>"
 """The word that word2vec counts at the end of each line: the first one of its vocabularies."""

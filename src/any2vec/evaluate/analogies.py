@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from any2vec.options import whole_number
+from any2vec.vectors import Vectors
 from any2vec.vectors.lookup import check_vectors
 from any2vec.vectors.questions import (
     Pairs,
@@ -24,7 +25,6 @@ from any2vec.vectors.questions import (
     require_scipy,
 )
 from any2vec.vectors.search import answer
-from any2vec.vectors.vectors import Vectors
 
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
 

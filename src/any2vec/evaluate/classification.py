@@ -16,8 +16,8 @@ from any2vec.graph.build import HEADER
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.memory import check_finite
 from any2vec.options import fraction, whole_number
+from any2vec.vectors import Vectors
 from any2vec.vectors.lookup import check_vectors
-from any2vec.vectors.vectors import Vectors
 
 RATIOS = tuple(percent / 100 for percent in range(10, 100, 10))
 MEASURES = ("micro", "macro", "samples", "weighted", "accuracy")

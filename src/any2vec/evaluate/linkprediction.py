@@ -15,9 +15,9 @@ from any2vec.graph.names import VertexIds
 from any2vec.graph.readers import read_graph
 from any2vec.io.memory import check_finite
 from any2vec.options import whole_number
+from any2vec.vectors import Vectors
 from any2vec.vectors.lookup import check_vectors
 from any2vec.vectors.search import unit
-from any2vec.vectors.vectors import Vectors
 
 _BLOCK = 1 << 15  # pairs scored together
 _NAMED = 3  # unknown vertices named in an error

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
 from any2vec.graph.graph import Graph, Kinds
-from any2vec.io.outputs import check_writable, replacing
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.outputs import Kind, check_writable, replacing, start_of
 from any2vec.options import as_path, fraction, whole_number
 
 _DENSE = 4  # with this many possible pairs per pair taken, or fewer, they are listed; else drawn, edges rejected

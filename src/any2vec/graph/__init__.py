@@ -3,7 +3,7 @@
 The modules, in the order in which edges pass through them:
 
 - `readers`: `read_graph`, the whole way, and `FILE_FORMATS`. `reading`: its options, checked.
-- `edgelist`: edge lists and adjacency lists, files of text: blocks of `lines`, written in a `dialect`, which `parse`
+- `edgelist`: edge lists and adjacency lists, files of text, written in a `dialect`, in blocks that `parse`
   turns into edges.
 - `sources`: objects of Python, tables, matrices, and graphs of other libraries. `names`: what a vertex is called.
 - `numbering`: vertices by first occurrence.

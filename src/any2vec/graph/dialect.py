@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import DECIMAL_COMMA, HEADER, ReadOptions, quoted
-from any2vec.graph.lines import LineBlock, UnclosedQuoteError, split_fields, without_quoted
-from any2vec.graph.parse import ADJACENCY, SPACES
+from any2vec.graph.parse import ADJACENCY, SPACES, LineBlock, UnclosedQuoteError, split_fields, without_quoted
 from any2vec.io.inputs import HEAD, InputFile, foreign
 
 _NETWORKX = "read it with networkx.{} and give the graph"

@@ -17,8 +17,8 @@ from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions, only_comments, quoted, skipped_comments, weight_of
 from any2vec.graph.csr import Edges
 from any2vec.graph.dialect import UNCLOSED, Beginning, Dialect, begin_file, metis_hint
-from any2vec.graph.lines import LineBlock, block_size, read_blocks, unquote
 from any2vec.graph.numbering import number_vertices, to_global
+from any2vec.graph.parse import LineBlock, block_size, read_blocks, unquote
 from any2vec.io.inputs import OF_NUL, InputFile
 from any2vec.io.memory import zeros
 

@@ -29,16 +29,21 @@ from any2vec.graph.sources.hetero import (
 )
 from any2vec.graph.sources.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
 from any2vec.graph.sources.objects import (
+    from_array,
     from_igraph,
     from_neighbours,
     from_networkx,
     from_pairs,
+    from_table,
+    is_array,
     is_igraph,
+    is_lazy,
     is_networkx,
+    is_table,
     is_view,
+    refuse_lazy,
     refuse_view,
 )
-from any2vec.graph.sources.tables import from_array, from_table, is_array, is_lazy, is_table, refuse_lazy
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
@@ -48,7 +53,7 @@ class GraphWarning(UserWarning):
     """Something in a file of a graph was read in a way that may not be meant."""
 
 
-class _FileFormat(NamedTuple):
+class FileFormat(NamedTuple):
     """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts.
 
     `part` makes what reads a host's part of files.
@@ -61,17 +66,17 @@ class _FileFormat(NamedTuple):
 
 
 FILE_FORMATS = {
-    "edges": _FileFormat(read_edge_list, (), read_edge_lists, TextPart),
-    "adjacency": _FileFormat(
+    "edges": FileFormat(read_edge_list, (), read_edge_lists, TextPart),
+    "adjacency": FileFormat(
         partial(read_edge_list, adjacency=True),
         (".adjlist", ".adj"),
         partial(read_edge_lists, adjacency=True),
         partial(TextPart, adjacency=True),
     ),
-    "parquet": _FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
-    "mat": _FileFormat(read_mat, (".mat",)),
-    "npz": _FileFormat(read_npz, (".npz",)),
-    "mtx": _FileFormat(read_mtx, (".mtx",)),
+    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
+    "mat": FileFormat(read_mat, (".mat",)),
+    "npz": FileFormat(read_npz, (".npz",)),
+    "mtx": FileFormat(read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 

@@ -8,9 +8,8 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions, only_comments, quoted, skipped_comments
 from any2vec.graph.dialect import JSON, UNCLOSED, guess_delimiter
 from any2vec.graph.graph import Kinds
-from any2vec.graph.lines import BOM, UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.names import vertex_name
-from any2vec.graph.parse import SPACES
+from any2vec.graph.parse import BOM, SPACES, UnclosedQuoteError, split_fields, without_quoted
 from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign
 from any2vec.io.streams import naming, open_stream
 

@@ -3,21 +3,20 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from any2vec.other_names import method_meant
+from any2vec.errors import method_meant
 
 if TYPE_CHECKING:
-    from any2vec.models.documents import Doc2Vec
     from any2vec.models.estimator import Estimator
     from any2vec.models.nodes import DeepWalk, Node2Vec
     from any2vec.models.reporting import Callback
-    from any2vec.models.words import Word2Vec
+    from any2vec.models.words import Doc2Vec, Word2Vec
 
 __all__ = ["Callback", "DeepWalk", "Doc2Vec", "Estimator", "Node2Vec", "Word2Vec"]
 
 _MODULES = {
     "Callback": "reporting",
     "DeepWalk": "nodes",
-    "Doc2Vec": "documents",
+    "Doc2Vec": "words",
     "Estimator": "estimator",
     "Node2Vec": "nodes",
     "Word2Vec": "words",

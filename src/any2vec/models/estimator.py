@@ -24,13 +24,13 @@ from any2vec.models.transforming import Transforming
 from any2vec.operators import MODELS
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
-from any2vec.report.report import Report
-from any2vec.sync.schemes import scheme_of
+from any2vec.report import Report
+from any2vec.sync import scheme_of
 from any2vec.training.options import FEWEST, MOST_THREADS, Options
 from any2vec.training.progress import Quiet
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 from any2vec.training.trainer import check_agreement, train
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
 
 CheckWords = Callable[[Sequence[str]], None]
 

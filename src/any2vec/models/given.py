@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.parts import Features, Subwords
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, Subwords, WordRows
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.memory import check_finite
 from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, as_word
 from any2vec.samples.windows import total_of
-from any2vec.training.start import Rows, Start
+from any2vec.training.state import Rows, Start
+from any2vec.vectors import Vectors, load
 from any2vec.vectors.parts import Parts, means_of
-from any2vec.vectors.vectors import Vectors, load
 
 GIVEN: Literal["given"] = "given"
 """What `frozen` may be: all words that have given vectors."""

@@ -23,7 +23,7 @@ from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.metapaths import check_metapaths
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import STARTS, Walker, check_walks
 
 

@@ -16,9 +16,9 @@ from any2vec.io.outputs import refusals
 from any2vec.io.shown import table
 from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, option
+from any2vec.report import Report
 from any2vec.report.log import OnRound, RunLog, check_log
 from any2vec.report.page import facts
-from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
@@ -28,7 +28,7 @@ from any2vec.training.listeners import AfterEpoch
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.state import TrainingState
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.

@@ -16,12 +16,12 @@ from any2vec.models.given import GIVEN
 from any2vec.models.reporting import CHECKPOINTS
 from any2vec.operators import OPERATORS
 from any2vec.options import as_path, typed
-from any2vec.report.report import Report, plain, without_nan
+from any2vec.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
-from any2vec.vectors.files.formats import NATIVE, refuse_foreign, save
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import NATIVE, refuse_foreign, save
 from any2vec.vectors.files.hub import fetched, upload, without_files
 from any2vec.vectors.files.native import MODEL, load_documents, load_with_model, save_native
-from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
 
 _VERSION = 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, NotTrainedError, is_installed, missing_extra, shown
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors import Vectors
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

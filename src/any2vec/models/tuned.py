@@ -17,8 +17,8 @@ from any2vec.io.shown import table
 from any2vec.models.estimator import Estimator
 from any2vec.plot.projection import colours
 from any2vec.report.page import Panel, write_panels
+from any2vec.vectors import Vectors
 from any2vec.vectors.questions import read_pairs, read_questions
-from any2vec.vectors.vectors import Vectors
 
 SEEDS = 3
 """Of what may be the best."""

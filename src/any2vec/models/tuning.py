@@ -13,12 +13,11 @@ from typing import Any
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.vertex_labels import VertexLabels
-from any2vec.io.outputs import check_writable
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.models.estimator import Estimator
 from any2vec.models.tuned import SEEDS, Judge, Trial, Tuned, flags, part_of_text
 from any2vec.options import as_path, plain_number
-from any2vec.report.report import write_figures
+from any2vec.report import write_figures
 
 _TIMES = {"alpha": (0.5, 1.0, 2.0, 4.0), "epochs": (1.0, 2.0, 4.0, 8.0)}  # the default: what a loss can compare
 _OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can

@@ -4,12 +4,11 @@ from inspect import isfunction
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
-from any2vec.operators.by_kind import BY_KIND
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram
 from any2vec.operators.part_contexts import HierarchicalPartCBOW, PartCBOW
 from any2vec.operators.parts import HierarchicalPartSkipGram, PartSkipGram
 from any2vec.operators.skipgram import SkipGram
+from any2vec.operators.targets import BY_KIND, HierarchicalCBOW, HierarchicalSkipGram
 
 __all__ = [
     "BY_KIND",

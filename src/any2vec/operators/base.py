@@ -13,12 +13,11 @@ from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.parts import Features, Subwords
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, Subwords, WordRows
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import MOST_ROWS, PADDING, dots, logistic, update
-from any2vec.samples.negatives import POWER
+from any2vec.samples.targets import POWER
 from any2vec.samples.windows import kept_counts
 
 FUNCTIONS = ("edges", "steps", "score", "update", "apply")

@@ -18,10 +18,10 @@ from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import unowned
 from any2vec.operators.base import Operator
 from any2vec.operators.cbow import CBOW, join
-from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram, list_path
 from any2vec.operators.kernel import bind, compiling, functions_of, versioned
 from any2vec.operators.matrices import zeros
 from any2vec.operators.skipgram import SkipGram, draw_targets, list_context
+from any2vec.operators.targets import HierarchicalCBOW, HierarchicalSkipGram, list_path
 from any2vec.operators.tiles import NOTHING, PADDING, add_rows, aligned, dots, logistic, put_repeats, register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.windows import EpochDraws, keep_thresholds, list_windows, new_windows, window_of

@@ -24,7 +24,7 @@ from any2vec.corpus import Worklist
 from any2vec.llvm.compiled import fingerprint, njit
 from any2vec.llvm.intrinsics import prefetch_row, unowned
 from any2vec.operators.base import FUNCTIONS, Operator, add_curvature, learning_rate
-from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
+from any2vec.operators.matrices import AT, NEXT_MERGE, HotRows
 from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import NOTHING, TILE_ROWS, aligned, copy, dots, logistic, put_repeats, tile_rows, update
 from any2vec.samples.windows import (

@@ -1,4 +1,4 @@
-"""Merging the threads' copies of the hottest rows (`operators.hot_rows`) with their masters.
+"""Merging the threads' copies of the hottest rows (`operators.matrices`) with their masters.
 
 Added up, what threads learned apart overshoots. Where a thread moved its copy from b to c while others moved the master
 from b to m, one thread would have come, by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic gradient descent
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import exchange, prefetch
-from any2vec.operators.hot_rows import (
+from any2vec.operators.matrices import (
     AT,
     DIRECTIONS,
     GROWING_UNTIL,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.cbow import CBOW, join, join_changed, learning, spread
-from any2vec.operators.hierarchical import HierarchicalCBOW, list_path
 from any2vec.operators.parts import READS, WithParts, list_rows
 from any2vec.operators.skipgram import draw_targets
+from any2vec.operators.targets import HierarchicalCBOW, list_path
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.windows import kept_counts
 

@@ -17,18 +17,16 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
-from any2vec.corpus.parts import Features
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, WordRows
 from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.base import OperatorOptions, add_curvature
 from any2vec.operators.cbow import join, learn, spread
-from any2vec.operators.hierarchical import HierarchicalSkipGram, list_path
 from any2vec.operators.skipgram import SkipGram
+from any2vec.operators.targets import HierarchicalSkipGram, list_path
 from any2vec.operators.tiles import PADDING, dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
-from any2vec.samples.huffman import LONGEST
-from any2vec.samples.negatives import negative
+from any2vec.samples.targets import LONGEST, negative
 
 READS = ("subwords", "buckets", "features")
 """Options of words with parts."""
@@ -68,7 +66,7 @@ class PartOptions:
 class PartTables(NamedTuple):
     """What `edges` reads where words have parts."""
 
-    bounds: NDArray[np.int64]  # as of `corpus.word_rows.WordRows`
+    bounds: NDArray[np.int64]  # as of `corpus.parts.WordRows`
     rows: NDArray[np.int32]
     targets: Any  # what targets are drawn from
 

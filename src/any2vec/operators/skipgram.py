@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.options import option
 from any2vec.samples.draws import below, draw
-from any2vec.samples.negatives import alias_table, negative, probabilities
+from any2vec.samples.targets import alias_table, negative, probabilities
 
 
 @dataclass(kw_only=True, unsafe_hash=True)

@@ -14,10 +14,10 @@ from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, Walking
+from any2vec.sync import SCHEMES
 from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
-from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
 from any2vec.training.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
@@ -35,7 +35,7 @@ class Estimate:
     """What a run takes with so many hosts and a scheme."""
 
     hosts: int  # H
-    scheme: str  # of `sync.schemes.SCHEMES`, or `ONE_HOST`
+    scheme: str  # of `sync.SCHEMES`, or `ONE_HOST`
     rounds: int  # of the whole run
     touched: dict[str, float]  # by matrix, rows that a host touches in a round, in the mean
     sent: float  # bytes that all hosts send in training

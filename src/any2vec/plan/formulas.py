@@ -15,14 +15,13 @@ from any2vec.operators import LOSSES, Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan.quantities import PROGRAM, Cluster, seconds_of
 from any2vec.plan.text import Text
-from any2vec.samples.huffman import huffman_paths
-from any2vec.samples.negatives import probabilities
+from any2vec.samples.targets import huffman_paths, probabilities
 from any2vec.samples.windows import mean_context
+from any2vec.sync import SCHEMES
 from any2vec.sync.balance import is_due
 from any2vec.sync.channel import Partition
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.replicated import NEARLY
-from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import wire_of
 
 _ID = _COUNT = 4  # bytes

@@ -15,7 +15,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
 from any2vec.corpus.corpus import StoredWorklist
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.graph.shares.share import cut_graph
 from any2vec.io.memory import available, size
@@ -25,19 +25,19 @@ from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.plan.formulas import number_of_rows
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
-from any2vec.sync.beginning import warm_up
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.masters import Changes, merge
+from any2vec.sync.scheme import warm_up
 from any2vec.sync.wire import WIRES
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.trainer import train
-from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import Walker
 
 _MOST_WALKS = 1 << 24  # positions of the walks that are measured

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from any2vec.errors import Any2VecError, is_installed, library, missing_extra
 from any2vec.io.memory import available, size
-from any2vec.io.outputs import check_writable, replacing_file
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind, check_writable, replacing_file
 from any2vec.plan.estimates import PHASES, Estimate, Estimator
 from any2vec.plan.formulas import by_tree, number_of_rows
 from any2vec.plan.measuring import Speeds

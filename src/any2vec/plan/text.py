@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus import Corpus, Vocabulary, Worklist
-from any2vec.corpus.parts import Features
-from any2vec.corpus.word_rows import WordRows
+from any2vec.corpus.parts import Features, WordRows
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
 from any2vec.operators import Operator

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, library, missing_extra, shown
-from any2vec.io.outputs import check_writable, replacing_file
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
 from any2vec.io.shown import PAGE_ENDINGS, is_page
 from any2vec.options import can_be_path, plain_number
 from any2vec.plot.projection import NAMES, NONE, Groups, colours

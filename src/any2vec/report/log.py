@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.outputs import check_writable, refusals
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind, check_writable, refusals
 from any2vec.options import typed
-from any2vec.report.report import Report, plain, without_nan
+from any2vec.report import Report, plain, without_nan
 from any2vec.report.rounds import BY_HOST, PHASES, Rounds, lists_of
 
 OnRound = Callable[[dict[str, Any]], None]

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from any2vec.errors import counted, library
 from any2vec.io.memory import size
-from any2vec.io.outputs import check_writable, replacing_file
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
 from any2vec.io.shown import table
 from any2vec.plot.projection import colours
 from any2vec.plot.word_map import rendered
-from any2vec.report.report import Report, decimals, slowest_lines, transfer
+from any2vec.report import Report, decimals, slowest_lines, transfer
 from any2vec.report.rounds import KEYS, PHASES, Rounds
 
 if TYPE_CHECKING:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 from any2vec.errors import missing_extra
 
 if TYPE_CHECKING:
-    from any2vec.spark.deepwalk import DeepWalk
+    from any2vec.spark.estimators import DeepWalk, Word2Vec
     from any2vec.spark.model import DeepWalkModel, Word2VecModel
-    from any2vec.spark.word2vec import Word2Vec
 
 __all__ = ["DeepWalk", "DeepWalkModel", "Word2Vec", "Word2VecModel"]
 
 _MODULES = {
-    "DeepWalk": "any2vec.spark.deepwalk",
+    "DeepWalk": "any2vec.spark.estimators",
     "DeepWalkModel": "any2vec.spark.model",
-    "Word2Vec": "any2vec.spark.word2vec",
+    "Word2Vec": "any2vec.spark.estimators",
     "Word2VecModel": "any2vec.spark.model",
 }
 

@@ -16,16 +16,16 @@ from pyspark import BarrierTaskContext, SparkContext
 from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
-from any2vec.cluster.environment import listen_anywhere, listen_at
 from any2vec.cluster.gloo import joined, load_library
+from any2vec.cluster.machine import listen_anywhere, listen_at
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.spark.params import EDGES, of_frame
-from any2vec.vectors.files.formats import save
+from any2vec.vectors import Vectors
+from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
-from any2vec.vectors.vectors import Vectors
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""

@@ -14,11 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType, StringType
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import metadata_of, model_folder
+from any2vec.spark.base import metadata_of, model_folder
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams, column_named, vertex_column
+from any2vec.vectors import Vectors, load
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
-from any2vec.vectors.vectors import Vectors, load
 
 ROWS = "id long, word string, count long, vector array<float>, own array<float>"
 """Columns of a saved model: words by id, with rows of their own if they have parts; then parts, without words."""
@@ -36,7 +36,7 @@ class _VectorsModel(Model, HostParams, MLWritable, MLReadable):
     path : str
         Folder of the vectors, in any2vec's own format (`any2vec.load`).
     report : dict
-        The report of the run (`any2vec.report.report`); empty if the model was loaded.
+        The report of the run (`any2vec.report`); empty if the model was loaded.
     """
 
     def __init__(self, path: str, report: dict[str, Any] | None = None) -> None:

@@ -25,8 +25,8 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
-from any2vec.sync.number_formats import added, scale_of
 from any2vec.sync.rebalancing import Rebalancing, row_sample
+from any2vec.sync.wire import added, scale_of
 
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T

@@ -13,9 +13,9 @@ from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
-from any2vec.sync.combiners.gradient import gradient_row
-from any2vec.sync.number_formats import INFINITE, MAGNITUDE, added, numbers_of, scale_of
+from any2vec.sync.combiners.plain import gradient_row
 from any2vec.sync.rebalancing import Rebalancing
+from any2vec.sync.wire import INFINITE, MAGNITUDE, added, numbers_of, scale_of
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -32,7 +32,7 @@ class Changes(NamedTuple):
 
     rows: NDArray[np.int32]  # (m,): Rows of this host's masters, host by host, rising for each host
     ends: NDArray[np.int64]  # (H + 1,): Those of host h are ``rows[ends[h] : ends[h + 1]]``
-    # (m, padded): The rows as the hosts left them; or, rounded, what hosts added (`number_formats.added`)
+    # (m, padded): The rows as the hosts left them; or, rounded, what hosts added (`wire.added`)
     values: NDArray[Any]
     updates: NDArray[np.int32]  # (m,): Updates of each in the round; rows with none are ignored
 

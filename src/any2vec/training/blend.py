@@ -27,10 +27,10 @@ from any2vec.operators.merging import LEAST, share_gone
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
-from any2vec.training.hosts.host import Host
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.host import Host
 from any2vec.training.options import Decay, Options
-from any2vec.training.start import Rows, Start
+from any2vec.training.row_host import RowHost
+from any2vec.training.state import Rows, Start
 
 _ROWS = 1 << 15  # rows at a time
 

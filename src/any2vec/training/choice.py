@@ -32,17 +32,16 @@ from any2vec.io.memory import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import padded_width
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context, total_of
+from any2vec.sync import SCHEMES
 from any2vec.sync.balance import is_due
-from any2vec.sync.beginning import memory_of_a_host
 from any2vec.sync.channel import MOST, Partition
 from any2vec.sync.columns import ColumnLayout
 from any2vec.sync.combiners import combiner_of
-from any2vec.sync.schemes import SCHEMES
+from any2vec.sync.scheme import memory_of_a_host
 from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
 from any2vec.training.schedule import default_rounds, round_lengths, round_shares
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.state import Start, TrainingState
 
 
 def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:

@@ -10,13 +10,13 @@ from any2vec.cluster.communicator import Communicator, SharedError, allreduce, t
 from any2vec.cluster.local import is_simulated
 from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
-from any2vec.report.report import Report, decimals, peak_memory
+from any2vec.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
 from any2vec.samples.windows import JUDGING
 from any2vec.sync.channel import Partition
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
-from any2vec.training.hosts.host import Host
+from any2vec.training.host import Host
 from any2vec.training.options import Decay
 from any2vec.training.run import Listener, RoundDone, Run
 from any2vec.training.schedule import Schedule

@@ -11,9 +11,9 @@ from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
-from any2vec.samples.negatives import POWER
+from any2vec.samples.targets import POWER
+from any2vec.sync import AUTO, SCHEMES, scheme_of
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
-from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 from any2vec.sync.wire import USUAL, WIRES
 
 FLOOR = 1e-4

@@ -16,10 +16,9 @@ from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.training.ending import LARGEST, Divergence, not_finite
-from any2vec.training.hosts.host import Host, Task
-from any2vec.training.meter import Meter, RoundTotals, pack_totals
+from any2vec.training.host import Host, Task
 from any2vec.training.options import Options
-from any2vec.training.progress import Display, too_many_hosts
+from any2vec.training.progress import Display, Meter, RoundTotals, pack_totals, too_many_hosts
 from any2vec.training.schedule import Schedule
 from any2vec.training.state import MeterState, TrainingState, what_is_left
 

@@ -1,14 +1,18 @@
-"""The state of training at the end of a round, or in the middle of one: what a checkpoint has to hold."""
+"""What a run begins with, where not all rows are new, and its state after a round: what a checkpoint has to hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allgather_bytes
+from any2vec.cluster.communicator import Communicator, DamagedError, allgather_bytes, exchange
+from any2vec.corpus.parts import WordRows
+from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
+from any2vec.samples.draws import INITIAL, epoch_key
+from any2vec.samples.windows import total_of
 from any2vec.sync.channel import Partition
 from any2vec.training.schedule import Schedule
 
@@ -103,3 +107,113 @@ def what_is_left(
         elif low < high:
             joined.append([low, high])
     return np.array(joined, np.int64).reshape(-1, 2)
+
+
+_BLOCK = 1 << 16  # rows copied at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a matrix, all on every host, or each host's own."""
+
+    matrix: NDArray[np.float32]  # (n, D): The rows that are here
+    # (H + 1,): Host h has rows ``bounds[h]`` to ``bounds[h + 1] - 1``; None if every host has all
+    bounds: NDArray[np.int64] | None = None
+
+    def put(self, places: NDArray[np.int32], out: NDArray[np.float32], communicator: Communicator) -> None:
+        """Copy row ``places[i]`` to ``out[i, :D]`` where that is not -1; if hosts have their own, all call this."""
+        wanted = np.flatnonzero(places >= 0)
+        dim = self.matrix.shape[1]
+        if self.bounds is None:
+            for begin in range(0, len(wanted), _BLOCK):
+                block = wanted[begin : begin + _BLOCK]
+                out[block, :dim] = self.matrix[places[block]]
+            return
+        wanted = wanted[np.argsort(places[wanted], kind="stable")]  # in the order of the hosts that have them
+        asked = places[wanted].astype(np.int64)
+        of_mine, counts = exchange(communicator, asked, np.diff(np.searchsorted(asked, self.bounds)))
+        places = of_mine - self.bounds[communicator.rank]
+        if len(wrong := np.flatnonzero((places < 0) | (places >= len(self.matrix)))):
+            raise DamagedError.of(int(np.searchsorted(np.cumsum(counts), wrong[0], "right")), "ids that do not exist")
+        sent = self.matrix[places]
+        out[wanted, :dim], _ = exchange(communicator, sent, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the rows of a run begin; rows that nothing is said of begin as in any run."""
+
+    # (V0,): Counts of the vertices of an earlier run that this one goes on from; empty if there is none
+    before: NDArray[np.int64]
+    places: NDArray[np.int32]  # (V,): Id in that run of each vertex, or -1
+    e: Rows | None  # the matrices it ended with
+    t: Rows | None
+    given: Rows | None  # rows of e given for some vertices
+    given_places: NDArray[np.int32]  # (V,): Row of `given` of each vertex, or -1; -1 where `places` is not
+    frozen: NDArray[np.uint8]  # (V,): 1 where the row of e must not change; empty if all may
+    # the rows of e that make a word's vector, if they are several: places are those of words then
+    rows: WordRows | None = None
+    # (P0,): Numbers of the parts whose rows lie behind the V0 rows of words in `e`
+    earlier_parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def freezes(self) -> bool:
+        """Whether rows are frozen."""
+        return bool(len(self.frozen))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has the matrices of an earlier run."""
+        return self.e is not None
+
+    @property
+    def seen(self) -> int:
+        """Positions of the earlier run's worklists, from which those of W are counted on."""
+        return total_of(self.before)
+
+    def seed(self, seed: int) -> int:
+        """Return the seed of new rows: another than the earlier run's, which gave these rows to other vertices."""
+        return epoch_key(seed, self.seen + len(self.before), INITIAL) if len(self.before) else seed
+
+    def share(self, counts: NDArray[np.int64]) -> float:
+        """Return the share of this run's text in all texts, whose counts are given."""
+        return 1 - self.seen / max(total_of(counts), 1)
+
+    def shares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return, for each vertex, the share of this run's text in its counts; shape (V,)."""
+        earlier = np.zeros(len(counts), np.int64)
+        old = self.places >= 0
+        earlier[old] = self.before[self.places[old]]
+        return 1 - earlier / np.maximum(counts, 1)
+
+    def carried(self, operator: Operator, counts: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the earlier run's row that each row of t goes on from, or -1; shape (V,)."""
+        return operator.carried(self.before, counts, self.places)
+
+    def fill(
+        self, masters: Matrices, operator: Operator, counts: NDArray[np.int64], communicator: Communicator
+    ) -> None:
+        """Write the rows that are not new into a host's masters; all hosts call this."""
+        mine = slice(masters.first, masters.first + masters.vertices)
+        if self.given is not None:
+            self.given.put(self._of_e(self.given_places)[mine], masters.e, communicator)
+        if self.e is not None and self.t is not None:
+            self.e.put(self._of_e(self.places, parts=True)[mine], masters.e, communicator)
+            carried = self.carried(operator, counts)
+            if self.rows is not None:  # e has more rows than t
+                carried = np.pad(carried, (0, self.rows.number - len(carried)), constant_values=-1)
+            self.t.put(carried[mine], masters.t, communicator)
+
+    def _of_e(self, places: NDArray[np.int32], *, parts: bool = False) -> NDArray[np.int32]:
+        """Return the place of each row of e, of those of words, and perhaps of their parts."""
+        rows = self.rows
+        if rows is None:
+            return places
+        found = np.full(rows.number, -1, np.int32)
+        found[rows.own] = places
+        if parts and len(self.earlier_parts):
+            order = np.argsort(self.earlier_parts, kind="stable")
+            at = np.minimum(np.searchsorted(self.earlier_parts, rows.ids, sorter=order), len(order) - 1)
+            known = self.earlier_parts[order[at]] == rows.ids
+            found[rows.parts[known]] = len(self.before) + order[at[known]]
+        return found

@@ -16,24 +16,23 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import Communicator, LostHostError, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
-from any2vec.report.report import Report
+from any2vec.report import Report
 from any2vec.report.rounds import Rounds
-from any2vec.sync.beginning import check_memory
+from any2vec.sync import AUTO, scheme_of
 from any2vec.sync.channel import Partition
-from any2vec.sync.schemes import AUTO, scheme_of
+from any2vec.sync.scheme import check_memory
 from any2vec.sync.wire import USUAL
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
-from any2vec.training.hosts.column_host import ColumnHost
-from any2vec.training.hosts.host import Host
-from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.column_host import ColumnHost
+from any2vec.training.host import Host
 from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, Figures, HeldOut, Progress, States
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
+from any2vec.training.row_host import RowHost
 from any2vec.training.run import Listener, Run
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.state import Start, TrainingState
 from any2vec.version import __version__
 
 

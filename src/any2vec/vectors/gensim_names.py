@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.errors import Any2VecError, UnknownWordError, method_meant, shown
 from any2vec.options import as_word, whole_number
-from any2vec.other_names import method_meant
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of, directions

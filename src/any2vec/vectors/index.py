@@ -17,8 +17,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, file_error, library, shown
 from any2vec.io.inputs import open_regular
 from any2vec.io.memory import blocks
-from any2vec.io.outputs import check_writable, refusals, replacing_file
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind, check_writable, refusals, replacing_file
 from any2vec.options import as_path, fraction, whole_number
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.search import directions, nearest, no_zeros, unit

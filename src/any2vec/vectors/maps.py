@@ -1,7 +1,8 @@
-"""Maps of words in two dimensions."""
+"""Maps of words in two dimensions, and classes of words by k-means, which may colour them."""
 
 import logging
 import os
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,18 +10,79 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.cluster.machine import usable_cores
+from any2vec.errors import Any2VecError, UnknownWordError, library, shown
 from any2vec.options import as_path, can_be_path, whole_number
-from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.questions import read_lines
-from any2vec.vectors.search import neighbour_graph, no_zeros
+from any2vec.vectors.search import directions, neighbour_graph, no_zeros
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from any2vec.plot.projection import Groups, Labels
     from any2vec.plot.word_map import WordMap
+
+
+_ITERATIONS = 50  # at most; word2vec has ten, from a poorer start
+
+
+def classes(vectors: Lookup, number: int, *, seed: int = 1, threads: int | None = None) -> NDArray[np.int32]:
+    """Divide words into classes by k-means, as word2vec's ``-classes`` does: words of a class point the same way.
+
+    Vectors are normalised to unit length, and weigh as much as they were long, so that the centre of a class has the
+    direction of the sum of its words' vectors.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        Of V words.
+    number : int
+        How many classes, 1 to V.
+    seed : int
+        Of the draws of first centres.
+    threads : int, optional
+        Threads; all cores by default. With one, the same seed gives the same classes on every machine.
+
+    Returns
+    -------
+    int32 array, shape (V,)
+        The class of each word, 0 to `number` - 1, in the order of ids.
+
+    Raises
+    ------
+    Any2VecError
+        If there are more classes than words, a vector is not finite, or scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> near = Vectors(["a", "b", "c"], np.array([[1, 0], [0, 1], [0, 2]], np.float32))
+    >>> found = classes(near, 2)
+    >>> bool(found[0] != found[1] == found[2])
+    True
+    """
+    check_vectors(vectors)
+    number = check_classes(number, len(vectors))
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    norms = vectors.norms
+    rows = directions(vectors.matrix, norms)
+    means = KMeans(number, n_init=1, max_iter=_ITERATIONS, random_state=whole_number("seed", seed, 0), copy_x=False)
+    with warnings.catch_warnings(), threadpool_limits(threads or usable_cores()):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than classes
+        return means.fit_predict(rows, sample_weight=norms if norms.any() else None).astype(np.int32)
+
+
+def check_classes(number: object, words: int | None = None) -> int:
+    """Return the number of classes; refuse more than there are words, or if scikit-learn is missing."""
+    count = whole_number("classes", number, 1)
+    if words is not None and count > words:
+        raise Any2VecError(f"`classes` is {count:,}, but there are {words:,} words; give at most as many classes")
+    library("sklearn.cluster", "classes", "scikit-learn")
+    return count
 
 
 TOP = 10_000
@@ -184,7 +246,6 @@ class Maps(Lookup):
 
     def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
         from any2vec.plot.projection import MOST, by_classes
-        from any2vec.vectors.classes import classes
 
         if (number := whole_number("clusters", number, 1)) > len(ids):
             raise Any2VecError(f"`clusters` is {number:,}, but the map has {len(ids):,} words; give at most as many")

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, allgather_bytes, allreduce, together
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.options import as_word, asked, whole_number
+from any2vec.vectors import Vectors
 from any2vec.vectors.neighbours import Queries, Similar, weighted
 from any2vec.vectors.search import nearest, unit
-from any2vec.vectors.vectors import Vectors
 
 
 class ShardedVectors:

@@ -19,7 +19,7 @@ from any2vec.corpus.corpus import NO_KIND, Corpus, Piece, StoredWorklist, Workli
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.graph.graph import Kinds, Names
 from any2vec.io.memory import available, memory_errors, read_only
-from any2vec.walks.shares.walker import ShareWalker, walk_shares
+from any2vec.walks.share_walker import ShareWalker, walk_shares
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, count, generate, spacing, walk_blocks
 

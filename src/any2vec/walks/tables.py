@@ -15,7 +15,7 @@ from any2vec.graph.csr import CSR, merged
 from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import WALKS, below, draw, epoch_key
-from any2vec.samples.negatives import share_columns
+from any2vec.samples.targets import share_columns
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
 

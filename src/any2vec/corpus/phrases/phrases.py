@@ -9,8 +9,17 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.phrases.pairs import NPMI, SCORINGS, WORD2PHRASE, Rule, check_connectors, connectors_of, named
-from any2vec.corpus.phrases.phrase_list import PHRASES, PhraseList, find_phrases, lines_of, read_phrases
-from any2vec.corpus.phrases.phrased_text import KeptText, PhrasedText, keep_text, path_of
+from any2vec.corpus.phrases.phrased_text import (
+    PHRASES,
+    KeptText,
+    PhrasedText,
+    PhraseList,
+    find_phrases,
+    keep_text,
+    lines_of,
+    path_of,
+    read_phrases,
+)
 from any2vec.corpus.raw_text import RawText
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import Source

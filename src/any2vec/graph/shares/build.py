@@ -34,7 +34,7 @@ from any2vec.graph.build import (
 )
 from any2vec.graph.csr import CSR, NO_WEIGHTS, Edges, both_noted, settled
 from any2vec.graph.graph import Kinds, count_loops
-from any2vec.graph.numbering import given_names, kinds_of_names
+from any2vec.graph.numbering import HostVertices, given_names, kinds_of_names
 from any2vec.graph.readers import (
     FILE_FORMATS,
     GraphWarning,
@@ -47,11 +47,8 @@ from any2vec.graph.readers import (
 )
 from any2vec.graph.reading import Reading, checked_reading, mark_used, two_kinds
 from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
-from any2vec.graph.shares.host_vertices import HostVertices
-from any2vec.graph.shares.rows import RowBuilder, count_entries, entries_by_host, renumber
-from any2vec.graph.shares.share import GraphShare, even_cuts
-from any2vec.graph.sources.objects import from_pairs, refuse_view
-from any2vec.graph.sources.tables import from_array, from_table, refuse_lazy
+from any2vec.graph.shares.share import GraphShare, RowBuilder, count_entries, entries_by_host, even_cuts, renumber
+from any2vec.graph.sources.objects import from_array, from_pairs, from_table, refuse_lazy, refuse_view
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.memory import memory_errors, zeros

@@ -30,8 +30,7 @@ from any2vec.graph.edgelist import (
     parsed_edges,
 )
 from any2vec.graph.graph import GROUP
-from any2vec.graph.lines import LineBlock, block_size, read_blocks
-from any2vec.graph.parse import DIGITS
+from any2vec.graph.parse import DIGITS, LineBlock, block_size, read_blocks
 from any2vec.graph.sources.arrow import parquet_reader
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import open_parquet, release_parquet

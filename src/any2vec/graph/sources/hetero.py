@@ -14,7 +14,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights, unread_noted
 from any2vec.graph.csr import Edges, joined, once
 from any2vec.graph.numbering import NO_COLON, kinds_in_turn, kinds_of_names, numbered_names, plain_names
-from any2vec.graph.sources.tables import as_array, from_array, from_table, is_array, is_table
+from any2vec.graph.sources.objects import as_array, from_array, from_table, is_array, is_table
 
 _NAME = "the Data"
 

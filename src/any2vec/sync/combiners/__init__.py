@@ -12,8 +12,7 @@ from any2vec.sync.combiners.base import (
     Touched,
 )
 from any2vec.sync.combiners.curvature import Curvature
-from any2vec.sync.combiners.gradient import Gradient
-from any2vec.sync.combiners.sums import Adasum, Average, Sum
+from any2vec.sync.combiners.plain import Adasum, Average, Gradient, Sum
 
 __all__ = [
     "COMBINERS",

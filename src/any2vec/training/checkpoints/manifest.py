@@ -15,7 +15,7 @@ import numpy as np
 from any2vec.errors import shown
 from any2vec.io.inputs import open_regular
 from any2vec.io.memory import CACHED
-from any2vec.sync.schemes import SCHEMES
+from any2vec.sync import SCHEMES
 from any2vec.sync.wire import WIRES
 from any2vec.training.options import Decay
 from any2vec.training.schedule import MOST_ROUNDS, Schedule

@@ -17,9 +17,9 @@ from any2vec.io.memory import is_finite
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.matrices import Matrices, zeros
-from any2vec.samples.negatives import POWER
+from any2vec.samples.targets import POWER
+from any2vec.sync import scheme_of
 from any2vec.sync.channel import Partition
-from any2vec.sync.schemes import scheme_of
 from any2vec.training.checkpoints.checkpoint_files import check_not_written
 from any2vec.training.checkpoints.manifest import Facts, damage, listed, read_manifest
 from any2vec.training.options import Options

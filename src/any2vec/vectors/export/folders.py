@@ -11,12 +11,12 @@ from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.inputs import WHITESPACE, open_regular
 from any2vec.io.memory import blocks, decimals
-from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.outputs import Kind, json_of
 from any2vec.io.safetensors_file import write_tensors
 from any2vec.vectors.export.target import Target, opened_by
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 # Not tensors.bytes: TensorBoard reads every file as text first, and stops at one whose bytes are UTF-8 by chance.

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.memory import blocks, size
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind
 from any2vec.options import whole_number
 from any2vec.vectors.export.target import Target, opened_by
 from any2vec.vectors.search import neighbour_graph
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 _LARGEST = 4 << 30  # bytes of an array of words, which gives every word the length of the longest

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.memory import check_finite
-from any2vec.io.outputs import check_writable, replacing
-from any2vec.io.replaceable import Kind
+from any2vec.io.outputs import Kind, check_writable, replacing
 from any2vec.options import as_path, whole_number
 from any2vec.vectors.parts import lost_parts
 
 if TYPE_CHECKING:
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.vectors import Vectors
 
 
 F = TypeVar("F", bound=Callable[..., None])

@@ -15,8 +15,8 @@ from any2vec.options import as_path
 from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
-    from any2vec.report.report import Report
-    from any2vec.vectors.vectors import Vectors
+    from any2vec.report import Report
+    from any2vec.vectors import Vectors
 
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
@@ -158,7 +158,7 @@ class Hub(Lookup):
         any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
         """
         from any2vec.report.log import as_report
-        from any2vec.vectors.files.formats import NATIVE, save
+        from any2vec.vectors.files import NATIVE, save
 
         vectors: Any = self
         given = as_path(report) if isinstance(report, str | os.PathLike) else report

@@ -1,4 +1,4 @@
-"""Combiners that need no model of the loss: the sum, the average, and Adasum."""
+"""Combiners without a model of the loss: the sum, the average, Adasum, and the Gradient Combiner of the papers."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
+from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import PartsCombiner, SumCombiner
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _combine(parts: Any, starts: Any, out: Any) -> None:
+def _adasum(parts: Any, starts: Any, out: Any) -> None:
     for i in range(starts.size - 1):
         out[i] = 0
         for j in range(starts[i], starts[i + 1]):
@@ -42,7 +43,7 @@ class Adasum(PartsCombiner):
         out: NDArray[np.float32],
     ) -> None:
         """Combine pairwise, in host order."""
-        _combine(parts, starts, out)
+        _adasum(parts, starts, out)
 
 
 class Average(SumCombiner):
@@ -62,3 +63,42 @@ class Sum(SumCombiner):
         self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Leave the sums as they are."""
+
+
+@njit(nogil=True, fastmath=True, error_model="numpy")
+def gradient_row(parts: Any, out: Any) -> None:
+    """Combine the parts of one row: GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), Eq. 8 applied in host order."""
+    copy(out, parts[0], out.size)
+    for j in range(1, parts.shape[0]):
+        dot = float32(0.0)
+        norm = float32(0.0)
+        for d in range(out.size):
+            dot += out[d] * parts[j, d]
+            norm += out[d] * out[d]
+        share = dot / norm if norm > 0 else float32(0.0)
+        for d in range(out.size):
+            out[d] += parts[j, d] - share * out[d]
+
+
+@njit(nogil=True, cache=True)
+def _orthogonal(parts: Any, starts: Any, out: Any) -> None:
+    for i in range(starts.size - 1):
+        if starts[i] < starts[i + 1]:
+            gradient_row(parts[starts[i] : starts[i + 1]], out[i])
+        else:
+            out[i] = 0
+
+
+class Gradient(PartsCombiner):
+    """The Gradient Combiner (GraphAny2Vec, section 4): add only the part orthogonal to the sum so far."""
+
+    def combine(
+        self,
+        which: str,
+        parts: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        out: NDArray[np.float32],
+    ) -> None:
+        """Project and add."""
+        _orthogonal(parts, starts, out)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.first_order import entry_drawn
 from any2vec.walks.metapaths import start_on_path
 from any2vec.walks.tables import chosen, half_draw, start_of
+from any2vec.walks.walker import entry_drawn
 
 _TOGETHER = 64  # questions whose rows are fetched together
 _ENDED = 0xFFFFFFFF

@@ -33,7 +33,7 @@ from any2vec.walks.second_order import (
     takes_looked_up,
     weight_back,
 )
-from any2vec.walks.shares.first_order import LIVE, UPCOMING
+from any2vec.walks.share_first_order import LIVE, UPCOMING
 from any2vec.walks.tables import (
     BUCKET,
     LOOSE,

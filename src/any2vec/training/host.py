@@ -24,7 +24,7 @@ from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training.ending import Interrupts
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 
 _LEAST = 10_000  # words worth a thread
 

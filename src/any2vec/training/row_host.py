@@ -16,23 +16,30 @@ from any2vec.cluster.communicator import allreduce
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.operators.base import Rate, ThreadStats, learning_rate
-from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.kernel import Inspector, operator_kernel
-from any2vec.operators.matrices import new_documents, new_matrices, padded_width
+from any2vec.operators.matrices import (
+    HotRows,
+    hot_rows,
+    how_many_hot,
+    memory_of_copies,
+    new_documents,
+    new_matrices,
+    no_hot_rows,
+    padded_width,
+)
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
-from any2vec.samples.negatives import PooledTables
+from any2vec.samples.targets import PooledTables
 from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
-from any2vec.sync.beginning import warm_up, warm_up_balance
+from any2vec.sync import scheme_of
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.schemes import scheme_of
+from any2vec.sync.scheme import HostContext, Scheme, warm_up, warm_up_balance
 from any2vec.sync.wire import FLOAT32
 from any2vec.training.choice import visits_of
-from any2vec.training.hosts.host import Copying, Host, Task
+from any2vec.training.host import Copying, Host, Task
 from any2vec.training.schedule import default_rounds
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()

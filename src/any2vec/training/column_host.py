@@ -31,9 +31,9 @@ from any2vec.sync.columns import Columns
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
-from any2vec.training.hosts.host import Host, Task
+from any2vec.training.host import Host, Task
 from any2vec.training.schedule import MOST_ROUNDS
-from any2vec.training.start import Start
+from any2vec.training.state import Start
 
 _WHAT = ("inspect", "both", "ids")
 

@@ -1,1 +1,0 @@
-"""What a host computes: a slice of its part, by rows or by columns."""

@@ -1,6 +1,0 @@
-"""Walks on a graph of which each host has a share: those of `walks.walker`, bit for bit.
-
-- `walker`: `ShareWalker`, the walks of a host; `walk_shares` keeps them.
-- `owners`: questions to the hosts that have the vertices.
-- `first_order` and `second_order`: the kernels that ask and answer.
-"""
