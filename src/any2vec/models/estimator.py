@@ -17,6 +17,7 @@ from any2vec.cluster.machine import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
+from any2vec.models.advice import of_text, of_vectors
 from any2vec.models.given import Given, check_given, shown_given, vectors_of
 from any2vec.models.reporting import Reporting, calling
 from any2vec.models.saved import Savable
@@ -199,10 +200,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                     if options.parts is not None and not len(divided.rows.ids):
                         self.display.say(f"no word has n-grams of {options.parts} characters: whole words are trained")
                 start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
-                options = options.for_text(int(corpus.cuts[-1]) + (start.seen if start else 0))
-                self.report_.options["epochs"] = options.epochs
-                if self.epochs is None and options.epochs > FEWEST:
-                    self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {FEWEST}")
+                options = self._for_text(corpus, options, start.seen if start else 0)
             self.display.record("start", self.report_.as_dict)
             if communicator is None:
                 flags = np.zeros(2, np.int64)
@@ -212,10 +210,23 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             self._keep(divided, parts, options, communicator)
             vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
+            for line in of_vectors(self.vectors_.matrix):
+                self.display.say(line)
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _for_text(self, corpus: Corpus, options: Options, seen: int) -> Options:
+        """Choose what depends on the size of the text, of which `seen` words were trained on earlier; say so."""
+        options = options.for_text(int(corpus.cuts[-1]) + seen)
+        self.report_.options["epochs"] = options.epochs
+        if self.epochs is None and options.epochs > FEWEST:
+            self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {FEWEST}")
+        raw = self.kind == "words" and not any(self._how.get(name) for name in ("lowercase", "tokenize"))
+        for line in of_text(corpus, raw=raw, in_order=not options.shuffle):
+            self.display.say(line)
+        return options
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""

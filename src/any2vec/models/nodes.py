@@ -51,6 +51,7 @@ class DeepWalk(Estimator):
     sample: float = changed(
         Options, "sample", 0.0, help="subsampling threshold for frequent vertices; 0 for none", usual=""
     )
+    epochs: int = changed(Options, "epochs", 5, unset="")
     walks: int = option(10, "walks from each vertex", panel="Walks")
     length: int = option(40, "vertices in a walk", panel="Walks")
     restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")

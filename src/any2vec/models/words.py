@@ -193,7 +193,7 @@ class Doc2Vec(Word2Vec):
         choices=DOCUMENT_MODELS,
     )
     words: bool = option(False, "for dbow, also train vectors of words, by skip-gram; dm always does", panel="")
-    epochs: int = changed(Options, "epochs", 10)
+    epochs: int = changed(Options, "epochs", 10, unset="")
     alpha: float | None = changed(Options, "alpha", None, unset="0.025; 0.05 for dm with negative sampling")
 
     def check(self) -> None:

@@ -182,6 +182,7 @@ class _FromCentre(WithParts):
     """Skip-gram from the centre to its context words."""
 
     joined = varying = from_centre = True
+    enough = 3_000_000  # rows of n-grams are met more often
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)

@@ -71,7 +71,7 @@ _HELD_OUT = 0.02  # share, with patience
 FEWEST = 5
 """Epochs of a text of any size, word2vec's, if nothing is said."""
 
-_WORDS, _MOST = 30_000_000, 15  # to read, and epochs
+_MOST = 15  # epochs of a small text
 
 _NO_PARTS = "which does not train parts of words: leave out the scheme, or `subwords` and `features`"
 
@@ -119,7 +119,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         low=1,
         high=1_000_000,
         usual="5",
-        unset=f"as many as read {_WORDS // 1_000_000} million words, {FEWEST} to {_MOST}",
+        unset=f"as many as read 30 million words, {FEWEST} to {_MOST}; 3 million for skip-gram with subwords",
     )
     shuffle: bool = option(
         False,
@@ -351,7 +351,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         """Return the options, with `epochs` for a text of so many words if none are given (docs/settings.md)."""
         if self.epochs is not None:
             return self
-        return replace(self, epochs=min(max(math.ceil(_WORDS / max(words, 1)), FEWEST), _MOST))
+        enough = 0 if self.features is not None else self.operator_class.enough
+        return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), FEWEST), _MOST))
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
