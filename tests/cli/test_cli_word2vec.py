@@ -22,7 +22,7 @@ from any2vec.training.progress import COMPILING
 SIZES = ["-size", "16", "-window", "3", "-negative", "3", "-cbow", "0"]
 SMALL = [*SIZES, "-threads", "1"]
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
-HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "cache": None}  # the same in Python
+HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "epochs": 5, "cache": None}  # the same in Python
 
 
 @pytest.fixture
@@ -345,6 +345,6 @@ def test_in_a_process(text, tmp_path):
 def test_models_and_losses(run, text, tmp_path, flags):
     shown = run("-train", text, "-output", "v.txt", *f"{flags} -size 16 -window 3 -threads 1".split(), small=[]).stderr
     assert ("hierarchical softmax alone" in shown) == ("-hs 1" in flags)
-    given = options(flags) | {"dim": 16, "window": 3, "threads": 1}
+    given = options(flags) | {"dim": 16, "window": 3, "threads": 1, "epochs": 5}
     expected = Word2Vec(**given, cache=None).fit(text).vectors_
     assert np.abs(load(tmp_path / "v.txt").matrix[1:] - expected.matrix).max() <= 6e-7

@@ -94,6 +94,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["options"] == {
         **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "log", "resume")),
+        **{"held_out": None, "part": 1.0, "patience": None, "shuffle": False},
         "dim": 100,
         "window": 1,
         "negative": 1,

@@ -108,7 +108,7 @@ def test_features_bring_rare_and_new_items_to_their_brand():
             [brands[near] == brands[item] for item in items for near, _ in vectors.most_similar(item, topn=5)]
         )
 
-    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "sample": 0}
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "sample": 0, "epochs": 5}
     plain, with_features = (Word2Vec(**how, features=one).fit(texts).vectors_ for one in (None, given))
     assert share(plain, rare) < 0.5
     assert share(with_features, rare) > 0.9

@@ -232,7 +232,7 @@ def test_a_report_of_a_later_version(folder):
 
 def test_repr_shows_what_was_changed():
     assert repr(Word2Vec()) == "Word2Vec()"
-    assert repr(Word2Vec(dim=200, epochs=5, sample=0)) == "Word2Vec(dim=200, sample=0)"
+    assert repr(Word2Vec(dim=200, epochs=None, sample=0)) == "Word2Vec(dim=200, sample=0)"
     assert repr(Node2Vec(p=0.5, dim=100)) == "Node2Vec(dim=100, p=0.5)"
     assert repr(any2vec.Phrases(threshold=[200, 100])) == "Phrases(threshold=[200, 100])"
     assert repr(Word2Vec(frozen=np.array(["a"]))).startswith("Word2Vec(frozen=array(")

@@ -33,7 +33,7 @@ from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
 EXACT = {"dim": 100, "window": 1, "negative": 1, "negatives_per": "pair"}
-ONE = SIZES | {"min_count": 1, "threads": 1, "cache": None}
+ONE = SIZES | {"min_count": 1, "threads": 1, "cache": None, "epochs": 5}
 TOPICS = [[f"{topic}{i}" for i in range(10)] for topic in ("animal", "tool")]
 
 
@@ -551,8 +551,8 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     display.say = lines.append
     model = Word2Vec(min_count=1, cache=None, hosts=hosts, verbose=display, **SIZES).fit(sentences * 2)
     assert len(model.vectors_) == 3
-    assert len(model.loss_) == 5
-    assert len(model.report_.rounds) == (5 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
+    assert len(model.loss_) == 15
+    assert len(model.report_.rounds) == (15 if hosts == 1 else 3 * 15 + rounds_more(2, 3))
     assert "The corpus is too small for `sample` 0.001: training without subsampling" in lines
 
 
@@ -610,3 +610,21 @@ def test_callbacks_that_return_no_numbers(returned):
 
     with pytest.raises(Any2VecError, match=r"the callback judge returned .*; it must return None or a dict of numbers"):
         fit(callbacks=[judge])
+
+
+@pytest.mark.parametrize(
+    ("words", "how", "epochs"),
+    [
+        (1_000, {}, 15),
+        (3_000_000, {}, 10),
+        (20_000_000, {}, 5),
+        (1_000, {"epochs": 3}, 3),
+        (1_000, {"model": "cbow", "subwords": "3-6"}, 15),
+        (4_000_000, {"subwords": "3-6"}, 8),
+        (1_000, {"features": {"a": ["b"]}}, 5),
+        (0, {}, 15),
+    ],
+)
+def test_epochs_by_the_size_of_the_text(words, how, epochs):
+    assert Word2Vec(**how).training_options().for_text(words).epochs == epochs
+    assert Word2Vec(**how).training_options().for_text(words).for_text(1).epochs == epochs

@@ -210,7 +210,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             self._keep(divided, parts, options, communicator)
             vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
-            for line in of_vectors(self.vectors_.matrix):
+            for line in of_vectors(vars(self).get("documents_", self.vectors_).matrix):
                 self.display.say(line)
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:

@@ -19,7 +19,7 @@ from any2vec.models.tuned import SEEDS, Judge, Trial, Tuned, flags, part_of_text
 from any2vec.options import as_path, plain_number
 from any2vec.report import write_figures
 
-_TIMES = {"alpha": (0.5, 1.0, 2.0, 4.0), "epochs": (1.0, 2.0, 4.0, 8.0)}  # the default: what a loss can compare
+_RATES, _EPOCHS = (0.5, 1.0, 2.0, 4.0), (5, 10, 20, 40)  # what a loss can compare; rates are times the default
 _OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can
 _FEWER = 3  # settings of which one is tried on a part of three times the size
 _LEAST = 300_000  # words of a part, about
@@ -46,7 +46,7 @@ def tune(
 ) -> Tuned:
     """Find settings for a text by trying them on it.
 
-    Tried are learning rates and numbers of epochs, those of `model` times 1/2 to 8, unless `model` has others than the
+    Tried are learning rates, the default times 1/2 to 4, and 5 to 40 epochs, unless `model` has others than the
     defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
     and models, windows, negatives and subsampling are tried, too. All settings are tried on a small part of the text,
     the best third of them on a part of three times the size, and so on (successive halving: Jamieson and Talwalkar,
@@ -163,15 +163,15 @@ class _Search:
         """Yield what is tried besides the defaults."""
         model, usual = self._model, {f.name: f.default for f in fields(self._model)}
         free = {name: getattr(model, name) == usual[name] for name in usual}
-        alphas = _TIMES["alpha"] if free["alpha"] else (1.0,)
-        epochs = _TIMES["epochs"] if free["epochs"] else (1.0,)
+        alphas = _RATES if free["alpha"] else (1.0,)
+        epochs = sorted({*_EPOCHS, self._epochs}) if free["epochs"] else [self._epochs]
         choices = next(f.metadata["choices"] for f in fields(model) if f.name == "model")
         models = choices if self._judge.names and free["model"] and model.operator is None else (model.model,)
-        for name, rate, times in itertools.product(models, alphas, epochs):
+        for name, rate, number in itertools.product(models, alphas, epochs):
             of = {} if name == model.model else {"model": name}
             alpha = min(rate * self._with(of).initial_alpha, 1.0)
             changed = {"alpha": alpha} if rate != 1 else {}
-            changed |= {"epochs": int(times * self._epochs)} if times != 1 else {}
+            changed |= {"epochs": number} if number != self._epochs else {}
             if of | changed:
                 yield of | changed
 

@@ -100,8 +100,6 @@ class Operator(ABC):
     alpha, ns_exponent, negatives_per : float, float, str
         Initial learning rate, exponent of the negatives' distribution, and how often negatives are drawn, if the user
         gives none.
-    enough : int
-        Words that a run reads, if the user gives no number of epochs: small texts are read more often.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     from_centre : bool
@@ -129,7 +127,6 @@ class Operator(ABC):
     alpha: float = 0.025
     ns_exponent: float = POWER
     negatives_per: str = "window"
-    enough: int = 30_000_000
     varying: bool = False
     joined: bool = False
     from_centre: bool = False

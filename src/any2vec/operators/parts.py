@@ -182,7 +182,6 @@ class _FromCentre(WithParts):
     """Skip-gram from the centre to its context words."""
 
     joined = varying = from_centre = True
-    enough = 3_000_000  # rows of n-grams are met more often
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
@@ -217,7 +216,6 @@ class _FromCentre(WithParts):
 class PartSkipGram(_FromCentre):
     """Skip-gram with negative sampling, of words with parts."""
 
-    alpha = 0.05
     negatives_per = "pair"
     reads: tuple[str, ...] = (*SkipGram.reads, *READS)
     edges = staticmethod(_skipgram_edges)

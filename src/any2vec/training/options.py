@@ -71,7 +71,9 @@ _HELD_OUT = 0.02  # share, with patience
 FEWEST = 5
 """Epochs of a text of any size, word2vec's, if nothing is said."""
 
-_MOST = 15  # epochs of a small text
+_ENOUGH, _MOST = 30_000_000, 15  # words to read, and epochs of a small text
+
+_ALPHA_OF_FEATURES = 0.05  # with negative sampling
 
 _NO_PARTS = "which does not train parts of words: leave out the scheme, or `subwords` and `features`"
 
@@ -108,7 +110,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         above=0,
         high=1,
         usual="0.025",
-        unset="0.025; 0.05 for cbow, and with subwords or features, with negative sampling",
+        unset="0.025; 0.05 for cbow, and with features, with negative sampling",
     )
     min_alpha: float | None = option(
         None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
@@ -119,7 +121,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         low=1,
         high=1_000_000,
         usual="5",
-        unset=f"as many as read 30 million words, {FEWEST} to {_MOST}; 3 million for skip-gram with subwords",
+        unset=f"{FEWEST} to {_MOST}, by its size",
     )
     shuffle: bool = option(
         False,
@@ -323,7 +325,10 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     @property
     def initial_alpha(self) -> float:
         """The initial learning rate; by default the operator's."""
-        return self.operator_class.alpha if self.alpha is None else self.alpha
+        if self.alpha is not None:
+            return self.alpha
+        of_features = self.features is not None and self.operator_class.loss == LOSSES[0]
+        return _ALPHA_OF_FEATURES if of_features else self.operator_class.alpha
 
     @property
     def decay(self) -> Decay:
@@ -351,7 +356,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         """Return the options, with `epochs` for a text of so many words if none are given (docs/settings.md)."""
         if self.epochs is not None:
             return self
-        enough = 0 if self.features is not None else self.operator_class.enough
+        enough = 0 if self.features is not None else _ENOUGH
         return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), FEWEST), _MOST))
 
     def _filled(self) -> "Options":
