@@ -16,7 +16,7 @@ from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.shown import table
 from any2vec.models.estimator import Estimator
 from any2vec.plot.projection import colours
-from any2vec.report.page import Panel, write_panels
+from any2vec.report.page import Panel, legend_below, write_panels
 from any2vec.vectors import Vectors
 from any2vec.vectors.questions import read_pairs, read_questions
 
@@ -177,7 +177,7 @@ class Tuned:
         Any2VecError
             If the file cannot be written, or holds something else and `force` is not given.
         """
-        parts = sorted({trial.part for trial in self.trials})
+        parts = sorted({trial.part for trial in self.trials if trial.settings})
         shown = table([("best", self.verdict), ("judged by", self.judge.name)]) + table(self.rows(), "Settings")
         drawn = (
             Panel(f"On {part_of_text(part)}", f"{self.judge.name}, by epochs.", self._drawing(part)) for part in parts
@@ -185,21 +185,25 @@ class Tuned:
         write_panels(Path(path), title, shown, self.base.get_params(), drawn, force=force)
 
     def _drawing(self, part: float) -> Callable[[Any], None]:
-        """Return a function that draws the trials on a part: a line for each learning rate."""
-        lines: dict[str, list[tuple[float, float]]] = {}
+        """Return a function that draws the trials on a part, means over seeds: a line for each model and rate."""
+        lines: dict[str, dict[int, list[float]]] = {}
         for trial in self.trials:
-            if trial.part == part and trial.value > -math.inf:
-                others = {name: value for name, value in trial.settings.items() if name != "epochs"}
+            others = {name: value for name, value in trial.settings.items() if name != "epochs"}
+            if trial.part == part and trial.value > -math.inf and others.keys() <= {"model", "alpha"}:
+                line = lines.setdefault(flags(others) or "defaults", {})
                 value = trial.value if self.judge.names else -trial.value
-                epochs = trial.settings.get("epochs", self.epochs)
-                lines.setdefault(flags(others) or "default rate", []).append((epochs, value))
+                line.setdefault(trial.settings.get("epochs", self.epochs), []).append(value)
 
         def draw(axes: Any) -> None:
-            for (name, points), colour in zip(sorted(lines.items()), colours(len(lines)), strict=True):
-                axes.plot(*zip(*sorted(points), strict=True), "o-", markersize=3, color=colour, label=name)
+            for (name, line), colour in zip(sorted(lines.items()), colours(len(lines)), strict=True):
+                points = [(number, float(np.mean(values))) for number, values in sorted(line.items())]
+                axes.plot(*zip(*points, strict=True), "o-", markersize=3, color=colour, label=name)
             axes.set_xlabel("epochs")
             axes.set_xscale("log")
-            axes.legend(frameon=False, fontsize=7)
+            axes.minorticks_off()
+            tried = sorted({number for line in lines.values() for number in line})
+            axes.set_xticks(tried, list(map(str, tried)))
+            legend_below(axes)
 
         return draw
 

@@ -161,7 +161,7 @@ def _checks(axes: Any, report: Report, names: list[str]) -> None:
     axes.set_xlabel("epoch")
     _whole(axes)
     if len(names) > 1:
-        _legend(axes)
+        legend_below(axes)
 
 
 def _speeds(report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -201,7 +201,7 @@ def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
     axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
     axes.set_ylabel(f"{unit} per round" if rounds.each == 1 else f"{unit} per {rounds.each} rounds")
     _by_round(axes, rounds)
-    _legend(axes)
+    legend_below(axes)
 
 
 def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
@@ -256,7 +256,7 @@ def _line(points: int) -> dict[str, Any]:
     return {"marker": "o" if points <= _MARKED else "", "markersize": 3, "linewidth": 1.5}
 
 
-def _legend(axes: Any) -> None:
+def legend_below(axes: Any) -> None:
     """Name the parts below the axes."""
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.2), ncol=2, borderaxespad=0)
 
