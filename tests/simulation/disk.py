@@ -82,7 +82,7 @@ class Machine:
     events : list
         Key and number of all, and whether the main thread made it.
     struck_in : set of str
-        Files of the functions that a signal interrupted.
+        Files of the functions that a signal interrupted; shutil.py if removing a folder failed.
     """
 
     def __init__(self, root: Path, data: Path, seed: int, fault: dict | None = None) -> None:
@@ -171,6 +171,7 @@ class Machine:
             return ""
         if what == "short":
             return what
+        self.struck_in = _callers() & {"shutil.py"}
         self._full = what == "full"
         number = errno.ENOSPC if self._full else getattr(errno, what)
         raise OSError(number, os.strerror(number))
