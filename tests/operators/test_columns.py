@@ -64,6 +64,13 @@ def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch
     assert np.abs(e - start.embedding).max() > 1e-3
 
 
+def test_words_without_a_centre_count():
+    """The last round has none: its sentences have one word each."""
+    model = Word2Vec(dim=8, window=3, negative=3, min_count=1, sample=0, epochs=1, rounds=2, hosts=2, scheme="columns")
+    model.fit([["a", "b"]] * 6 + [["c"]] * 12)
+    assert model.report_.rounds.epochs == [0.5, 1.0]
+
+
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(

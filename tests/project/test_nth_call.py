@@ -1,9 +1,12 @@
 """What any2vec writes withstands each failing call: here some of them (`benchmarks/nth_call.py` tries all)."""
 
+import errno
 import mmap
+import os
 import resource
 import sys
 import zlib
+from functools import partial
 from shutil import rmtree
 
 import numpy as np
@@ -38,7 +41,7 @@ def test_some_calls_fail(tmp_path, group):
         assert not any(problems), problems
 
 
-@pytest.mark.parametrize("name", ["run of a file", slow("run of walks")])
+@pytest.mark.parametrize("name", ["run of a file", "phrases, twice", slow("run of walks")])
 def test_no_page_is_given(tmp_path, name):
     """Each map of a run fails, of memory and of a file."""
     operation = next(one for one in GROUPS["runs"]() if one.name == name)
@@ -50,8 +53,8 @@ def test_no_page_is_given(tmp_path, name):
     assert all("memory" in message for message in bench.messages)
 
 
-def refuse(*_, **__):
-    raise OSError(12, "Cannot allocate memory")
+def refuse(*_, number=errno.ENOMEM, **__):
+    raise OSError(number, os.strerror(number))
 
 
 def test_pages_that_the_system_refuses(tmp_path, monkeypatch):
@@ -62,6 +65,9 @@ def test_pages_that_the_system_refuses(tmp_path, monkeypatch):
     with pytest.raises(MemoryError, match="Unable to allocate 8,000 bytes"):
         memory.zeros(1000, np.int64)
     with pytest.raises(Any2VecError, match=r"ids: not enough memory to read it"):
+        map_file(path, np.int32, [])
+    monkeypatch.setattr(mmap, "mmap", partial(refuse, number=errno.ENOSPC))
+    with pytest.raises(Any2VecError, match=r"ids: cannot be read: No space left on device"):
         map_file(path, np.int32, [])
 
 

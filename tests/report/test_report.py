@@ -194,6 +194,18 @@ def test_no_more_epochs_than_the_option_can_have(tmp_path):
                 read_report(path)
 
 
+@pytest.mark.parametrize("cut", [40, 200, -30, -1])
+def test_a_log_that_a_power_cut_tore_goes_on(cut, tmp_path):
+    path = tmp_path / "run.jsonl"
+    Word2Vec(**HOW, log=path).fit(TEXT)
+    os.truncate(path, cut % path.stat().st_size)
+    torn = path.read_bytes()
+    for _ in range(2):
+        model = Word2Vec(**HOW | {"epochs": 3}, log=path).fit(TEXT)
+        assert read_report(path).loss == model.loss_
+    assert path.read_bytes().startswith(torn + b"\n{")
+
+
 def test_a_callback_does_not_number_epochs():
     with pytest.raises(Any2VecError, match="a figure named 'epoch'"):
         Word2Vec(**HOW, callbacks=[lambda *_: {"epoch": 9}]).fit(TEXT)

@@ -82,7 +82,7 @@ class Machine:
     events : list
         Key and number of all, and whether the main thread made it.
     struck_in : set of str
-        Files of the functions that a signal interrupted.
+        Files of the functions that a signal interrupted; shutil.py if removing a folder failed.
     """
 
     def __init__(self, root: Path, data: Path, seed: int, fault: dict | None = None) -> None:
@@ -171,6 +171,7 @@ class Machine:
             return ""
         if what == "short":
             return what
+        self.struck_in = _callers() & {"shutil.py"}
         self._full = what == "full"
         number = errno.ENOSPC if self._full else getattr(errno, what)
         raise OSError(number, os.strerror(number))
@@ -183,11 +184,16 @@ class Machine:
                 path.write_bytes(data[: len(data) // 2] + b"w0 w1\n")
 
     def _lose(self) -> None:
-        """Lose what is not on the disk, of some files."""
+        """Lose what is not on the disk, of some files; they are new ones, as other threads may have mapped the old."""
+        self.pause = lambda: None
         d = random.Random(f"power {self._seed}")
-        for _, path in sorted(self._unsaved.items()):
-            if d.random() < 0.5 and Path(path).is_file():
-                os.truncate(path, d.choice((0, Path(path).stat().st_size // 2)))
+        for _, name in sorted(self._unsaved.items()):
+            path = Path(name)
+            if d.random() < 0.5 and path.is_file():
+                data, mode = path.read_bytes(), path.stat().st_mode
+                path.unlink()
+                path.write_bytes(data[: d.choice((0, len(data) // 2))])
+                path.chmod(mode)
 
     def changed(self, descriptor: int) -> None:
         """Note that a file has bytes that are not on the disk."""

@@ -15,6 +15,7 @@ from any2vec.corpus.parts import WordRows
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import memory_errors, read_only
+from any2vec.io.outputs import refusals
 
 IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
 LINES = "lines.int64"  # beside them: which line each sentence is, if these are documents
@@ -134,7 +135,7 @@ def release(maps: Iterable[mmap.mmap]) -> None:
 
 def map_file(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArray[Any]:
     """Map a file of numbers, read-only, and append the map to `maps`."""
-    with path.open("rb") as file:
+    with refusals(path, what="cannot be read"), path.open("rb") as file:
         if path.stat().st_size == 0:  # a host without words; an empty file cannot be mapped
             return np.frombuffer(b"", kind)
         with memory_errors(str(path)):

@@ -191,15 +191,16 @@ class _Reader:
         cuts = np.cumsum([0, *words], dtype=np.int64)
         with shared_errors(communicator), disk_errors(where):
             worklist = open_worklist(where, int(cuts[self.held.start]))
+            numbers = open_lines(where) if self.documents else None
         if splits is None and communicator.size == 1:
             cuts = split_evenly(worklist.bounds, self.hosts)
         documents = None
-        if self.documents:
+        if numbers is not None:
             assert isinstance(found, Scan)
             lines = communicator.allgather(np.array([found.documents], np.int64))[:, 0]
             here = slice(communicator.rank)
             before = int(counts[here, -1].sum()), int(lines[here].sum()), int(lines.sum())
-            documents = Documents(open_lines(where), *before, found.tags)
+            documents = Documents(numbers, *before, found.tags)
         seconds = {"scan": scanned - began, "encode": time.perf_counter() - scanned}
         facts = (raw_words, sentences, invalid, cuts, self.held, False, seconds)
         return Corpus(vocabulary, worklist, *facts, folder=where, line_ends=line_ends, documents=documents)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import open_regular
 from any2vec.io.outputs import Kind, check_writable, refusals
 from any2vec.options import typed
 from any2vec.report import Report, plain, without_nan
@@ -23,6 +24,8 @@ OnRound = Callable[[dict[str, Any]], None]
 """
 
 _SECONDS_BETWEEN_LINES = 10.0
+_TORN = b'{"event": "start", "time": '
+"""How the first line of a log begins, also if the rest is lost."""
 
 
 class RunLog:
@@ -47,6 +50,8 @@ class RunLog:
             return
         line = {"event": event, "time": time.time(), **without_nan(figures), "run_id": self._id}
         text = json.dumps(line, default=plain, allow_nan=False).encode() + b"\n"
+        if event == "start" and _is_torn(self._path):
+            text = b"\n" + text
 
         def at_once(path: str, flags: int) -> int:  # of a FIFO that nobody reads, this fails
             return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
@@ -70,9 +75,19 @@ def check_log(path: Path) -> None:
 
 
 def _holds_log(path: Path) -> bool:
-    with path.open("rb") as file, suppress(RecursionError, ValueError):
-        first = json.loads(file.readline(1 << 20))
+    with path.open("rb") as file:
+        line = file.readline(1 << 20)
+    with suppress(RecursionError, ValueError):
+        first = json.loads(line)
         return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in str(first.get("versions"))
+    return line.startswith(_TORN)
+
+
+def _is_torn(path: Path) -> bool:
+    """Return whether a power cut or a full disk has cut the last line of a log."""
+    with suppress(OSError), open_regular(path) as file:
+        file.seek(-1, os.SEEK_END)  # an error if it is empty
+        return file.read() != b"\n"
     return False
 
 

@@ -226,6 +226,7 @@ class ColumnHost(Host):
                     return end
             begin, end = end, following
             now, ahead = ahead, now
+        stats.words[0] += self._own(place.high - place.low) - self._own(begin - place.low)  # without a centre
         return place.high
 
     def _train(

@@ -342,15 +342,15 @@ def keep_text(
     temporary = temporary_folder()
     folder = temporary.path
     try:
-        if files is None:
-            scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
-        else:
-            with memory_errors("the text"):
+        with memory_errors("the text"):
+            if files is None:
+                scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
+            else:
                 how = {"threads": threads, "size": block, "raw": raw}
                 scan = scan_files(files, folder, split_inputs(files, 1, range(1)), progress, **how)
-        if scan.words == 0:
-            raise no_words(files)
-        kept = KeptText(IdText.of(scan), files, folder)
+            if scan.words == 0:
+                raise no_words(files)
+            kept = KeptText(IdText.of(scan), files, folder)
     except BaseException:
         temporary.remove()
         raise
