@@ -27,11 +27,13 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report import Report
 from any2vec.sync import scheme_of
-from any2vec.training.options import FEWEST, MOST_THREADS, Options
+from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Quiet
 from any2vec.training.state import Start
 from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors import Vectors
+
+_LARGE = 1 << 40  # words of a text of any size
 
 CheckWords = Callable[[Sequence[str]], None]
 
@@ -219,10 +221,11 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
 
     def _for_text(self, corpus: Corpus, options: Options, seen: int) -> Options:
         """Choose what depends on the size of the text, of which `seen` words were trained on earlier; say so."""
+        few = options.for_text(_LARGE).epochs
         options = options.for_text(int(corpus.cuts[-1]) + seen)
         self.report_.options["epochs"] = options.epochs
-        if self.epochs is None and options.epochs > FEWEST:
-            self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {FEWEST}")
+        if options.epochs != few:
+            self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {few}")
         raw = self.kind == "words" and not any(self._how.get(name) for name in ("lowercase", "tokenize"))
         for line in of_text(corpus, raw=raw, in_order=not options.shuffle):
             self.display.say(line)

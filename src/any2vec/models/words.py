@@ -193,8 +193,10 @@ class Doc2Vec(Word2Vec):
         choices=DOCUMENT_MODELS,
     )
     words: bool = option(False, "for dbow, also train vectors of words, by skip-gram; dm always does", panel="")
-    epochs: int = changed(Options, "epochs", 10, unset="")
-    alpha: float | None = changed(Options, "alpha", None, unset="0.025; 0.05 for dm with negative sampling")
+    epochs: int = changed(Options, "epochs", None, unset="10 to 20, by its size")
+    alpha: float | None = changed(
+        Options, "alpha", None, unset="0.05 with negative sampling, 0.025 for dbow with words or hierarchical softmax"
+    )
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.
@@ -385,7 +387,9 @@ class Doc2Vec(Word2Vec):
         options = self._filled()
         alpha = options.alpha if alpha is None else alpha
         words, sample = self._trained(), self.report_.sample  # which training may have set to 0
-        options = replace(options, epochs=options.epochs if epochs is None else epochs, alpha=alpha)
+        by_text = self.report_.options["epochs"] if self.epochs is None else self.epochs
+        epochs = by_text if epochs is None else epochs
+        options = replace(options, epochs=epochs, alpha=alpha)
         options = options if sample is None else replace(options, sample=sample)
         check_options(options)
         if words.t is None:

@@ -104,6 +104,7 @@ class _Both(_WithDocuments):
 class DBOW(_Alone):
     """PV-DBOW with negative sampling: the document predicts each of its words."""
 
+    alpha = 0.05  # a document is met less often than a word
     edges = staticmethod(_edges_of_document)
 
 

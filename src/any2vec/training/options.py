@@ -72,6 +72,7 @@ FEWEST = 5
 """Epochs of a text of any size, word2vec's, if nothing is said."""
 
 _ENOUGH, _MOST = 30_000_000, 15  # words to read, and epochs of a small text
+_OF_DOCUMENTS = 10, 20  # epochs, at least and at most
 
 _ALPHA_OF_FEATURES = 0.05  # with negative sampling
 
@@ -357,7 +358,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         if self.epochs is not None:
             return self
         enough = 0 if self.features is not None else _ENOUGH
-        return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), FEWEST), _MOST))
+        fewest, most = _OF_DOCUMENTS if self.operator_class.documents else (FEWEST, _MOST)
+        return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), fewest), most))
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
