@@ -9,6 +9,7 @@ from any2vec.errors import Any2VecError, method_meant
 if TYPE_CHECKING:
     from any2vec.corpus.phrases.phrases import Phrases
     from any2vec.models import DeepWalk, Doc2Vec, Node2Vec, Word2Vec
+    from any2vec.models.tuning import tune
     from any2vec.vectors import Vectors, load
     from any2vec.vectors.files import save
     from any2vec.vectors.sharded import ShardedVectors
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "tune",
 ]
 
 _MODULES = {
@@ -39,6 +41,7 @@ _MODULES = {
     "__version__": "any2vec.version",
     "load": "any2vec.vectors",
     "save": "any2vec.vectors.files",
+    "tune": "any2vec.models.tuning",
 }
 
 

@@ -94,12 +94,12 @@ def demo(
     console = Console()
     console.print(
         "The inaugural and State of the Union addresses of the US presidents: "
-        "any2vec words presidents.txt.xz -o VECTORS --epochs 30 --sample 1e-4",
+        "any2vec words presidents.txt.xz -o VECTORS --epochs 30 --sample 1e-4 --shuffle",
         highlight=False,
         soft_wrap=True,
     )
     display = display_for(Console(stderr=True))
-    model = Word2Vec(epochs=30, sample=1e-4, verbose=display)
+    model = Word2Vec(epochs=30, sample=1e-4, shuffle=True, verbose=display)
     with (
         as_file(files("any2vec") / "data" / "presidents.txt.xz") as text,
         announcing_compilation(display.say),
