@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from any2vec.vectors.files.fasttext import MAGIC
+from any2vec.vectors.files.fasttext import _MAGIC
 
 PART = b"\n-- part --\n"
 HOSTILE = [
@@ -257,7 +257,7 @@ def _fasttext(part: bytes, chance: random.Random) -> bytes:
 STRUCTURES: list[tuple[Callable[[bytes], bool], Callable[[bytes, random.Random], bytes]]] = [
     (lambda part: part.startswith(b'{"event"'), _json_lines),
     (lambda part: part[:1] in (b"{", b"["), _json),
-    (lambda part: part.startswith(MAGIC), _fasttext),
+    (lambda part: part.startswith(_MAGIC), _fasttext),
     (lambda part: part.startswith(b"\x93NUMPY"), _npy),
     (lambda part: part[8:9] == b"{", _safetensors),
 ]
