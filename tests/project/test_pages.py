@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Vectors, Word2Vec, load, save
 from any2vec.cli import app, plan, words
-from any2vec.cli.errors import usage
-from any2vec.cli.help import UsageError
+from any2vec.cli.help import UsageError, usage
 from any2vec.plan.measuring import Speeds
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"

@@ -238,7 +238,8 @@ def plan(
 
 def _model(options: dict[str, Any], nodes: bool) -> Any:
     """Return the estimator, with its own defaults where none were given."""
-    given = {name: value for name, value in options.items() if name not in ("dim", "epochs", "sample") or value is not None}
+    own = "dim", "epochs", "sample"  # whose defaults differ
+    given = {name: value for name, value in options.items() if name not in own or value is not None}
     if given["graph"] not in GRAPHS:  # `--graph` took no value once, so this may be the corpus
         what = f"`graph` is {shown(given['graph'])}; it must be {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}"
         raise Any2VecError(f"{what}; that CORPUS is a graph is said by `nodes=True`")
