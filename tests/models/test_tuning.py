@@ -89,7 +89,7 @@ def test_explicit_options_stay(quick):
 
 
 def test_words_by_questions_and_pairs(quick, tmp_path):
-    (tmp_path / "q.txt").write_text(": some\nw1 w2 w3 w4\nw2 w1 w4 w3\n")
+    (tmp_path / "q.txt").write_text(": some\nw1 w2 w3 w4\nw2 w1 w4 w3\nw3 w4 w1 w2\n")
     (tmp_path / "p.tsv").write_text("w1\tw2\t5\nw3\tw4\t2\nw5\tw1\t3\n")
     found = tune(Word2Vec(**HOW), SENTENCES, questions=tmp_path / "q.txt", pairs=tmp_path / "p.tsv")
     assert found.judge.names == ("analogies", "pairs")
@@ -121,7 +121,7 @@ def test_documents_and_vertices(quick, tmp_path):
     assert tune(DeepWalk(**how, walks=3, length=10), graph).trials
 
 
-def test_what_diverges_is_not_chosen(quick, monkeypatch):
+def test_what_diverges_is_not_chosen(quick, monkeypatch, tmp_path):
     monkeypatch.setattr(tuning, "_RATES", (1.0, 40.0))
     fit, said = Word2Vec.fit, Said()
 
@@ -131,7 +131,8 @@ def test_what_diverges_is_not_chosen(quick, monkeypatch):
         return fit(self, *given, **more)
 
     monkeypatch.setattr(Word2Vec, "fit", diverging)
-    found = tune(Word2Vec(**HOW | {"verbose": said}), SENTENCES)
+    found = tune(Word2Vec(**HOW | {"verbose": said}), SENTENCES, output=tmp_path / "t.json")
+    assert tune(Word2Vec(**HOW), SENTENCES, output=tmp_path / "t.json").trials == found.trials
     assert found.best == {}
     assert any("diverges" in line for line in said.lines)
     assert np.isinf([trial.value for trial in found.trials if "alpha" in trial.settings]).all()
@@ -158,8 +159,11 @@ def test_ctrl_c_leaves_what_was_tried(quick, monkeypatch):
     [
         ({"minutes": 0}, "`minutes` is 0; it must be a number above 0"),
         ({"minutes": 1e-7}, "`minutes` is 1e-07, and one run takes about"),
-        ({"questions": ": some\nqueen king man woman\n"}, "`questions` has nothing whose words all have vectors"),
-        ({"pairs": "queen\tking\t3\n"}, "`pairs` has nothing whose words all have vectors"),
+        (
+            {"questions": ": some\nqueen king man woman\n"},
+            "`questions` has 0 entries whose words all have vectors, and 3 are needed",
+        ),
+        ({"pairs": "queen\tking\t3\n"}, "`pairs` has 0 entries whose words all have vectors"),
         ({"output": "not trials"}, "exists, and does not hold trials of settings"),
     ],
 )
@@ -169,6 +173,20 @@ def test_bad_input(quick, more, why, tmp_path):
         more = {name: tmp_path / name}
     with pytest.raises(Any2VecError, match=why):
         tune(Word2Vec(**HOW), SENTENCES, **more)
+
+
+def test_nothing_is_left_to_try(quick):
+    with pytest.raises(Any2VecError, match="`alpha` and `epochs` are given, and nothing is left to try"):
+        tune(Word2Vec(**HOW | {"alpha": 0.03, "epochs": 3}), SENTENCES)
+
+
+@pytest.mark.parametrize("trials", [None, [1], [{"value": 3}], [{"value": "x"}]])
+def test_a_damaged_file(quick, tmp_path, trials):
+    tune(Word2Vec(**HOW), SENTENCES, output=tmp_path / "t.json")
+    held = json.loads((tmp_path / "t.json").read_text())
+    (tmp_path / "t.json").write_text(json.dumps(held | {"trials": trials}))
+    with pytest.raises(Any2VecError, match=r"t\.json: is damaged"):
+        tune(Word2Vec(**HOW), SENTENCES, output=tmp_path / "t.json")
 
 
 def test_trials_of_another_text(quick, tmp_path):

@@ -20,6 +20,8 @@ from any2vec.report.page import Panel, legend_below, write_panels
 from any2vec.vectors import Vectors
 from any2vec.vectors.questions import read_pairs, read_questions
 
+_FEWEST = 3  # questions, pairs or labels
+
 SEEDS = 3
 """Of what may be the best."""
 
@@ -62,8 +64,10 @@ class Judge:
             "labels": ([name] for name in self._labels.names) if self._labels else (),
         }
         for name, groups in words.items():
-            if getattr(self, f"_{name}") is not None and not any(all(map(known, group)) for group in groups):
-                raise Any2VecError(f"`{name}` has nothing whose words all have vectors: is it of another text?")
+            found = sum(all(map(known, group)) for group in groups)
+            if getattr(self, f"_{name}") is not None and found < _FEWEST:
+                what = f"{found} entries whose words all have vectors, and {_FEWEST} are needed"
+                raise Any2VecError(f"`{name}` has {what}: is it of another text?")
 
     def value(self, model: Any) -> float:
         """Judge a model; larger is better."""

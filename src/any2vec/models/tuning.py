@@ -128,8 +128,16 @@ class _Search:
             if {name: before.get(name) for name in self._of} != json.loads(json.dumps(self._of)):
                 what = "trials of another text, judge or options"
                 raise Any2VecError(f"{self._output}: holds {what}; give another file, or remove it")
-            self.found.trials = [Trial(**trial) for trial in before["trials"]]
+            self.found.trials = self._earlier(before)
         self._left -= time.monotonic() - began
+
+    def _earlier(self, before: dict[str, Any]) -> list[Trial]:
+        """Return the trials of a file, in which those that diverged have no value."""
+        try:
+            trials = [Trial(**trial) for trial in before["trials"]]
+            return [one._replace(value=-math.inf if one.value is None else float(one.value)) for one in trials]
+        except (KeyError, TypeError, ValueError):
+            raise Any2VecError(f"{self._output}: is damaged; remove it, or give another file") from None
 
     def go(self) -> None:
         """Try settings until the time is over."""
@@ -144,6 +152,8 @@ class _Search:
                 f"`minutes` is {self._minutes:g}, and one run takes about {needed}; give more, or a `part` of the text"
             )
         candidates = list(self._candidates())
+        if not candidates:
+            raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
         parts = self._parts(candidates, smallest)
         for part in parts:
             values = {flags(settings): self._try(settings, part).value for settings in [{}, *candidates]}
