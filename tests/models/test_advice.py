@@ -6,7 +6,7 @@ from simulated import Said
 
 from any2vec import Word2Vec
 from any2vec.corpus import read_corpus
-from any2vec.models.advice import of_vectors, raw_words, sortedness
+from any2vec.models.reporting import of_vectors, raw_words, sortedness
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "epochs": 1}
 draw = np.random.default_rng(1)
