@@ -161,7 +161,7 @@ def test_ctrl_c_leaves_what_was_tried(quick, monkeypatch):
         ({"minutes": 1e-7}, "`minutes` is 1e-07, and one run takes about"),
         (
             {"questions": ": some\nqueen king man woman\n"},
-            "`questions` has 0 entries whose words all have vectors, and 3 are needed",
+            "`questions` has 0 entries whose words all have vectors, and 1 are needed",
         ),
         ({"pairs": "queen\tking\t3\n"}, "`pairs` has 0 entries whose words all have vectors"),
         ({"output": "not trials"}, "exists, and does not hold trials of settings"),

@@ -631,3 +631,20 @@ def test_saving_fails_but_training_is_not_lost(corpus, kept):
     assert "--resume kept" in ended.stderr
     subprocess.run([*command, "-o", "v.bin", "-q"], cwd=corpus, check=True)
     assert isinstance(load(corpus / "v.bin"), Vectors)
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_run_whose_epochs_follow_from_the_text_goes_on(hosts, tmp_path):
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "hosts": hosts}
+    sentences = [["a", "b", "c", "d"], ["b", "a"]] * 40
+    whole = Word2Vec(**how).fit(sentences)
+
+    def stop(figures):
+        if figures["round"] == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Word2Vec(**how, checkpoint=tmp_path, checkpoint_every=1, on_round=stop).fit(sentences)
+    again = Word2Vec(**how, resume=tmp_path).fit(sentences)
+    assert len(again.loss_) == 15
+    assert again.vectors_.matrix.tobytes() == whole.vectors_.matrix.tobytes()

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -130,7 +130,8 @@ class Checkpointed(Options):
         warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
         state = checkpoints = None
         if self.resume is not None:
-            partition = partition_of(corpus, self.training_options(), communicator)
+            chosen = replace(self.training_options(), epochs=report.options["epochs"])
+            partition = partition_of(corpus, chosen, communicator)
             here = Path(self.resume), facts, partition, self.dim, communicator, display.say
             documents = corpus.documents_of(communicator.rank) if corpus.documents else None
             anew = self.another_corpus_begins_anew

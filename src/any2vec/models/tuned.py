@@ -20,8 +20,6 @@ from any2vec.report.page import Panel, legend_below, write_panels
 from any2vec.vectors import Vectors
 from any2vec.vectors.questions import read_pairs, read_questions
 
-_FEWEST = 3  # questions, pairs or labels
-
 SEEDS = 3
 """Of what may be the best."""
 
@@ -64,9 +62,9 @@ class Judge:
             "labels": ([name] for name in self._labels.names) if self._labels else (),
         }
         for name, groups in words.items():
-            found = sum(all(map(known, group)) for group in groups)
-            if getattr(self, f"_{name}") is not None and found < _FEWEST:
-                what = f"{found} entries whose words all have vectors, and {_FEWEST} are needed"
+            found, needed = sum(all(map(known, group)) for group in groups), 3 if name == "pairs" else 1
+            if getattr(self, f"_{name}") is not None and found < needed:
+                what = f"{found} entries whose words all have vectors, and {needed} are needed"
                 raise Any2VecError(f"`{name}` has {what}: is it of another text?")
 
     def value(self, model: Any) -> float:
