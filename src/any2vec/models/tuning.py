@@ -141,6 +141,9 @@ class _Search:
 
     def go(self) -> None:
         """Try settings until the time is over."""
+        candidates = list(self._candidates())
+        if not candidates:
+            raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
         smallest = max((part for part in _PARTS if part * self._words <= _LEAST), default=_PARTS[0])
         self._try({}, smallest)  # compiles
         trial = self._try({}, smallest, self._model.seed + 1)
@@ -151,9 +154,6 @@ class _Search:
             raise Any2VecError(
                 f"`minutes` is {self._minutes:g}, and one run takes about {needed}; give more, or a `part` of the text"
             )
-        candidates = list(self._candidates())
-        if not candidates:
-            raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
         parts = self._parts(candidates, smallest)
         for part in parts:
             values = {flags(settings): self._try(settings, part).value for settings in [{}, *candidates]}
