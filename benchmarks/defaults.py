@@ -29,7 +29,6 @@ FIELDS = (
     "seed",
     "analogies",
     "pairs",
-    "held_out",
     "seconds",
 )
 
@@ -77,7 +76,7 @@ def main(
             path = beginning(corpus, Path(folder, "text.txt"), round(float(size) * 1e6) or None)
             text = read_corpus(path, cache=None)
             how: dict[str, Any] = {"model": model, "seed": int(seed)}
-            began, held = time.perf_counter(), ""
+            began = time.perf_counter()
             if tool == "gensim":
                 vectors = gensim_run(path, how, threads)
             else:
@@ -100,7 +99,6 @@ def main(
             seed,
             f"{found[0]:.2f}",
             f"{found[1]:.4f}",
-            held,
             f"{seconds:.1f}",
         )
         new = not out.exists()

@@ -102,9 +102,14 @@ def from_fields(
     return decorate
 
 
+def flag_of(declared: "Field[Any]") -> str:
+    """Return the flag of an option, or both of them, ``--yes/--no``."""
+    return declared.metadata["flag"] or "--" + declared.name.replace("_", "-")
+
+
 def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     meta, default = declared.metadata, declared.default
-    names = [meta["flag"] or "--" + declared.name.replace("_", "-")]
+    names = [flag_of(declared)]
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
     shown = {"show_default": meta["unset"]} if default is None else {}
     texts = {"help": sentence(meta["help"]), "rich_help_panel": meta["panel"], **shown}

@@ -15,13 +15,12 @@ from any2vec.cli.nodes import GraphFile
 from any2vec.cli.options import graph_options, saying
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cli.words import NOT_OF_DOCUMENTS, Texts
-from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
-from any2vec.io.shown import PAGE_ENDINGS, Console, is_page
+from any2vec.io.shown import Console
 from any2vec.models import Doc2Vec, Estimator, Node2Vec, Word2Vec
 from any2vec.models.tuned import Tuned, flags
 from any2vec.models.tuning import tune as search
-from any2vec.report.page import PAGE
+from any2vec.report.page import PAGE, check_page
 from any2vec.training.progress import announcing_compilation, display_for
 
 tune = typer.Typer(
@@ -116,8 +115,7 @@ def _tune(
     sources = [source] if isinstance(source, str) else source
     check_apart([*sources, *map(str, filter(None, judges.values()))], {"the trials": output, "the page": page})
     if page:
-        if not is_page(page):
-            raise Any2VecError(f"{page}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
+        check_page(page)
         check_writable(page, PAGE, force=force)
     display = display_for(Console(stderr=True), quiet=quiet)
     model.set_params(verbose=display)
@@ -138,12 +136,10 @@ def _tune(
 def _given(model: Estimator, without: Container[str]) -> Iterator[str]:
     """Yield the options that the user gave."""
     for one in fields(model):
-        value, named = (
-            getattr(model, one.name),
-            (one.metadata.get("flag") or f"--{one.name.replace('_', '-')}").split("/"),
-        )
+        value = getattr(model, one.name)
         if one.metadata.get("panel") and one.compare and value != one.default and one.name not in without:
-            yield (named[0] if value else named[-1]) if isinstance(value, bool) else f"{named[0]} {quote(str(value))}"
+            yes, _, no = shared.flag_of(one).partition("/")
+            yield (yes if value else no) if isinstance(value, bool) else f"{yes} {quote(str(value))}"
 
 
 def _listed(found: Tuned) -> Table:

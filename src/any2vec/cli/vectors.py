@@ -23,12 +23,12 @@ from any2vec.errors import Any2VecError, UnknownWordError, counted, escaped, sho
 from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
 from any2vec.io.inputs import strip
 from any2vec.io.memory import size
-from any2vec.io.shown import PAGE_ENDINGS, Console, is_page
+from any2vec.io.shown import Console, is_page
 from any2vec.options import can_be_path, whole_number
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
 from any2vec.report.log import read_report
-from any2vec.report.page import write_page
+from any2vec.report.page import check_page, write_page
 from any2vec.training.progress import display_for
 from any2vec.vectors import Vectors, load
 from any2vec.vectors.export import TARGETS
@@ -352,7 +352,6 @@ def report(
 
     They are loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
     """
-    if not is_page(output):
-        raise Any2VecError(f"{output}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
+    check_page(output)
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
     typer.echo(escaped(f"the page is in {output}"))

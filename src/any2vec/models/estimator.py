@@ -225,6 +225,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         self.report_.options["epochs"] = options.epochs
         if options.epochs != few:
             self.display.say(f"the text is small: it is read in {options.epochs} epochs, not {few}")
+        if type(self.display) is Quiet:  # nobody hears it
+            return options
         raw = self.kind == "words" and not any(self._how.get(name) for name in ("lowercase", "tokenize"))
         for line in of_text(corpus, raw=raw, in_order=not options.shuffle):
             self.display.say(line)

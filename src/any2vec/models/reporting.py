@@ -267,6 +267,7 @@ class Reporting(Checkpointed):
 
 
 _CAPITALS, _MARKS = 0.01, 0.02  # shares of the words of a raw text, at least
+_LOOKED_AT = 100_000  # most frequent words
 _ENDS = tuple('.,;:!?)"')
 _BLOCK, _FEWEST, _MOST = 4096, 64, 128  # words of a block; blocks that are compared
 _FREQUENT = 2000  # words that are counted in them
@@ -285,10 +286,10 @@ def of_text(corpus: Corpus, *, raw: bool, in_order: bool) -> Iterator[str]:
 
 def raw_words(vocabulary: Vocabulary) -> list[str]:
     """Return a word with a capital and one with a mark at its end, if a text has many of both; else none."""
-    counts, total = vocabulary.counts.tolist(), max(float(vocabulary.counts.sum()), 1.0)
-    known = vocabulary.ids
-    capitals = {w: n for w, n in zip(vocabulary.words, counts, strict=True) if w[:1].isupper() and w.lower() in known}
-    marks = {w: n for w, n in zip(vocabulary.words, counts, strict=True) if w[:1].isalnum() and w[1:].endswith(_ENDS)}
+    total, known = max(float(vocabulary.counts.sum()), 1.0), vocabulary.ids
+    words = list(zip(vocabulary.words[:_LOOKED_AT], vocabulary.counts[:_LOOKED_AT].tolist(), strict=True))
+    capitals = {word: n for word, n in words if word[:1].isupper() and word.lower() in known}
+    marks = {word: n for word, n in words if word[:1].isalnum() and word[1:].endswith(_ENDS)}
     if sum(capitals.values()) < _CAPITALS * total or sum(marks.values()) < _MARKS * total:
         return []
     return [max(found, key=lambda word: found[word]) for found in (capitals, marks)]

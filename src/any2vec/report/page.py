@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import counted, library
+from any2vec.errors import Any2VecError, counted, library
 from any2vec.io.memory import size
 from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
-from any2vec.io.shown import table
+from any2vec.io.shown import PAGE_ENDINGS, is_page, table
 from any2vec.plot.projection import colours
 from any2vec.plot.word_map import rendered
 from any2vec.report import Report, decimals, slowest_lines, transfer
@@ -275,6 +275,12 @@ def _short(number: float) -> str:
 
 
 _MARK = b'<meta name="generator" content="any2vec report">'  # of page.html
+
+
+def check_page(path: Path) -> None:
+    """Refuse what is no name of a page."""
+    if not is_page(path):
+        raise Any2VecError(f"{path}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
 
 
 def write_page(report: Report, path: Path, title: str, *, force: bool = False) -> None:

@@ -77,7 +77,4 @@ def _mix(x: int) -> int:
 
 def permutation(key: int, n: int) -> NDArray[np.int64]:
     """Draw an order of 0..n-1: that of n draws of a stream."""
-    x = np.uint64(key) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.argsort(x ^ (x >> np.uint64(31)), kind="stable")
+    return np.argsort(np.array([_mix(shifted(key, i + 1)) for i in range(n)], np.uint64), kind="stable")

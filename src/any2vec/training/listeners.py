@@ -145,7 +145,7 @@ class HeldOut(Listener):
     """Measures the loss on what is left out of training, after each epoch: with the same samples each time."""
 
     def __init__(self, host: Host, report: Report) -> None:
-        # as one host's: any number of them takes part
+        # all of an epoch, also where the run took up what another number of hosts had left of one
         self._schedule = Schedule(Decay(0.0), 1, host.rounds, host.cuts)
         self._report = report
 
