@@ -410,6 +410,8 @@ def use_vectors(found: Vectors, path: Path) -> None:
         small = found.parts is None or found.parts.settings.buckets < 1000
         if how and not small:
             continue
+        if how and found.parts and found.parts.means(found.words).tobytes() != found.matrix.tobytes():
+            continue  # a folder's n-grams of other lengths than its vectors were made of
         try:
             save(found, again, training=training, force=True, **how)
         except Any2VecError:
@@ -606,10 +608,11 @@ GLOVE = "the 0.1 -0.2 3e-05\n. 1.0 2 3\nnew york 1 2 3\n", "3 2\na 1 2\nb 3 4\nc
 MIB = 1 << 20
 graph = partial(read_graph, threads=1)
 
+OF_A_WORD = 256 * MIB  # lists of n-grams of a word: as many as `Subwords` takes
 READERS = {
-    "fasttext": Reader(fasttext, file("v.bin"), load, use_vectors),
+    "fasttext": Reader(fasttext, file("v.bin"), load, use_vectors, spare=OF_A_WORD),
     "folder": Reader(vectors_folders, folder_of(FOLDER[:3]), load, use_vectors),
-    "model": Reader(models, folder_of(MODEL), load_model, use_model),
+    "model": Reader(models, folder_of(MODEL), load_model, use_model, spare=OF_A_WORD),
     "index": Reader(indexes, indexed, load_index, use_index),
     "log": Reader(runs, file("run.json"), read_report, use_run),
     "npz": Reader(arrays, zipped, graph, use_graph),

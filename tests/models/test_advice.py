@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated import Said
 
-from any2vec import Word2Vec
+from any2vec import Doc2Vec, Word2Vec
 from any2vec.corpus import read_corpus
 from any2vec.models.reporting import of_vectors, raw_words, sortedness
 
@@ -65,3 +65,10 @@ def test_vectors_that_learned_nothing():
     assert not list(of_vectors(draw.standard_normal((500, 20)).astype(np.float32)))
     assert not list(of_vectors(flat[:20]))  # too few to tell
     assert not list(of_vectors(np.zeros((500, 20), np.float32)))
+
+
+@pytest.mark.parametrize(("length", "how", "short"), [(20, {}, True), (20, {"words": True}, False), (200, {}, False)])
+def test_short_documents(length, how, short):
+    words = [f"w{i % 50}" for i in range(length)]
+    Doc2Vec(**HOW | {"verbose": (said := Said())}, **how).fit([words] * 30)
+    assert any(f"the documents are short, {length} words on average" in line for line in said.lines) == short

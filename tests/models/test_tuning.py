@@ -24,6 +24,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(tuning, "_RATES", (1.0, 4.0))
     monkeypatch.setattr(tuning, "_EPOCHS", (5,))
     monkeypatch.setattr(tuning, "_OTHERS", {"sample": 1e-4})
+    monkeypatch.setattr(tuning, "_STEPS", ())
 
 
 def tuned(values, names=("analogies",)):
@@ -55,6 +56,15 @@ def test_a_loss_is_shown_as_one():
     found = tuned({0: [-0.45, -0.46, -0.45], 10: [-0.42, -0.43, -0.42]}, ())
     assert found.best == {"epochs": 10}
     assert found.verdict == "--epochs 10: 0.4233 ± 0.0058 (3 seeds); the defaults 0.4533 ± 0.0058 (3 seeds)"
+
+
+def test_steps_lead_from_the_best(monkeypatch):
+    monkeypatch.setattr(tuning, "_RATES", (1.0, 2.0))
+    found = tune(Word2Vec(**HOW, epochs=3), SENTENCES)
+    rates = {settings.get("alpha", 0.025) for settings in found.finalists()}
+    best = found.finalists()[0]["alpha"]
+    assert best > 0.05  # further than any rate that was given
+    assert {best / 2, 2 * best} <= rates
 
 
 def test_words_by_the_loss(quick, tmp_path):

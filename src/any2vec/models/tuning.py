@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from any2vec.options import as_path, plain_number
 from any2vec.report import write_figures
 
 _RATES, _EPOCHS = (0.5, 1.0, 2.0, 4.0), (5, 10, 20, 40)  # what a loss can compare; rates are times the default
+_STEPS = (0.5, 2.0)  # from a rate, and from epochs, to the next
 _OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can
 _FEWER = 3  # settings of which one is tried on a part of three times the size
 _LEAST = 300_000  # words of a part, about
@@ -50,7 +52,8 @@ def tune(
     defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
     and models, windows, negatives and subsampling are tried, too. All settings are tried on a small part of the text,
     the best third of them on a part of three times the size, and so on (successive halving: Jamieson and Talwalkar,
-    AISTATS 2016). The best two and the defaults are run with three seeds.
+    AISTATS 2016). From the best on all of the text, steps are made to half and twice its rate and epochs, as long as
+    time is left. The best two and the defaults are run with three seeds.
 
     Parameters
     ----------
@@ -160,10 +163,7 @@ class _Search:
             candidates.sort(key=lambda settings: -values[flags(settings)])
             candidates = candidates[: max(2, math.ceil(len(candidates) / _FEWER))]
         self._say(f"{counted(len(parts), 'part')} tried; the best: {flags(candidates[0])}")
-        if self._judge.names:
-            for settings in self._variants(self.found.finalists()[0]):
-                if self._cost(settings, parts[-1]) < self._left / 2:
-                    self._try(settings, parts[-1])
+        self._climb()
         best = [{}, *list(filter(None, self.found.finalists()))[:2]]
         for seed in range(1, SEEDS):
             for settings in best:
@@ -171,26 +171,53 @@ class _Search:
 
     def _candidates(self) -> Iterator[dict[str, Any]]:
         """Yield what is tried besides the defaults."""
-        model, usual = self._model, {f.name: f.default for f in fields(self._model)}
-        free = {name: getattr(model, name) == usual[name] for name in usual}
-        alphas = _RATES if free["alpha"] else (1.0,)
-        epochs = sorted({*_EPOCHS, self._epochs}) if free["epochs"] else [self._epochs]
-        choices = next(f.metadata["choices"] for f in fields(model) if f.name == "model")
-        models = choices if self._judge.names and free["model"] and model.operator is None else (model.model,)
-        for name, rate, number in itertools.product(models, alphas, epochs):
-            of = {} if name == model.model else {"model": name}
-            alpha = min(rate * self._with(of).initial_alpha, 1.0)
-            changed = {"alpha": alpha} if rate != 1 else {}
-            changed |= {"epochs": number} if number != self._epochs else {}
-            if of | changed:
-                yield of | changed
+        rates = _RATES if "alpha" in self._free else (1.0,)
+        epochs = sorted({*_EPOCHS, self._epochs}) if "epochs" in self._free else [self._epochs]
+        return filter(None, itertools.starmap(self._settings, itertools.product(self._models, rates, epochs)))
 
-    def _variants(self, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield settings with one more changed, which only a judge of vectors can compare."""
-        usual = {f.name: f.default for f in fields(self._model)}
-        for name, value in _OTHERS.items():
-            if getattr(self._model, name) == usual[name] != value:
-                yield settings | {name: value}
+    def _steps(self, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield settings one step away: another rate, other epochs, another model, or one option more."""
+        model, epochs = settings.get("model", self._model.model), settings.get("epochs", self._epochs)
+        rate = self._with(settings).initial_alpha / self._with({"model": model}).initial_alpha
+        others = {name: settings[name] for name in _OTHERS if name in settings}
+        for factor in _STEPS:
+            if "alpha" in self._free:
+                yield self._settings(model, factor * rate, epochs, others)
+            if "epochs" in self._free:
+                yield self._settings(model, rate, math.ceil(factor * epochs), others)
+        yield from (self._settings(other, rate, epochs, others) for other in self._models if other != model)
+        if self._judge.names:  # these change what a loss means
+            yield from (settings | {name: value} for name, value in _OTHERS.items() if name in self._free)
+
+    def _settings(self, model: str, rate: float, epochs: int, others: Mapping[str, Any] = {}) -> dict[str, Any]:
+        """Write a choice as what differs from the defaults; the rate is times the default of its model."""
+        of = {} if model == self._model.model else {"model": model}
+        changed = {"alpha": min(rate * self._with(of).initial_alpha, 1.0)} if rate != 1 else {}
+        return of | changed | ({"epochs": epochs} if epochs != self._epochs else {}) | dict(others)
+
+    @cached_property
+    def _free(self) -> set[str]:
+        """The options that have their defaults."""
+        return {one.name for one in fields(self._model) if getattr(self._model, one.name) == one.default}
+
+    @cached_property
+    def _models(self) -> tuple[str, ...]:
+        """The models to try."""
+        if not self._judge.names or "model" not in self._free or self._model.operator is not None:
+            return (self._model.model,)
+        return tuple(next(one.metadata["choices"] for one in fields(self._model) if one.name == "model"))
+
+    def _climb(self) -> None:
+        """Step from the best settings on all of the text to better ones, while the time suffices."""
+        while True:
+            best = self.found.finalists()[0]
+            kept = (SEEDS - 1) * (self._cost({}, 1.0) + 2 * self._cost(best, 1.0))
+            left = self._left - kept
+            known = self.found.finalists()
+            steps = (one for one in self._steps(best) if one not in known and self._cost(one, 1.0) < left)
+            if (step := next(steps, None)) is None:
+                return
+            self._try(step, 1.0)
 
     def _parts(self, candidates: list[dict[str, Any]], smallest: float) -> list[float]:
         """Choose the parts of the text to try settings on, so that the time suffices; drop long settings if not."""

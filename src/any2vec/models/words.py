@@ -31,6 +31,7 @@ from any2vec.vectors import Vectors
 from any2vec.vectors.derived import check_texts
 from any2vec.vectors.files.native import UNTRAINED
 
+_SHORT = 100  # words of documents, on average: shorter ones gain by words that are trained with them
 _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabulary; of a text like its own, some percent
 
 
@@ -262,6 +263,8 @@ class Doc2Vec(Word2Vec):
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
         corpus = super()._read(source, *given, documents=True, **how)
         self._say_sizes(corpus)
+        if not self._trains_words and (length := int(corpus.cuts[-1]) / max(corpus.sentences, 1)) < _SHORT:
+            self.display.say(f"the documents are short, {length:.0f} words on average; try --words")
         return corpus
 
     def _say_sizes(self, corpus: Corpus) -> None:
