@@ -158,7 +158,6 @@ class Maps(Lookup):
         seed, neighbours = whole_number("seed", seed, 0), whole_number("neighbours", neighbours, 0)
         if labels is not None and clusters is not None:
             raise Any2VecError("`labels` and `clusters` both give words their groups; give one of them")
-        known = None if labels is None else projection.labels_of(labels)
         ids = self._shown(words, top)
         if len(ids) < projection.FEWEST:
             raise Any2VecError(f"a map needs at least {projection.FEWEST} words, not {len(ids)}")
@@ -166,8 +165,8 @@ class Maps(Lookup):
             raise Any2VecError("vectors of 1 dimension have no map: it needs at least 2")
         names = [self.words[i] for i in ids]
         grouped: Groups | None = None
-        if known is not None:
-            grouped = projection.by_labels(names, known, self, skip_unknown=skip_unknown)
+        if labels is not None:
+            grouped = projection.by_labels(names, labels, self, skip_unknown=skip_unknown)
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
         rows: NDArray[np.float32] = self.matrix[ids]
