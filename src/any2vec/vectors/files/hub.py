@@ -12,6 +12,8 @@ from any2vec.errors import Any2VecError, escaped, library, shown
 from any2vec.io.memory import check_finite
 from any2vec.io.temporary import temporary_folder
 from any2vec.options import as_path
+from any2vec.vectors.files import NATIVE, save
+from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native
 from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _FIGURES = {
     "round_count": "rounds per epoch",
     "scheme": "communication",
 }
+_OURS = [*FILES, MODEL, f"{DOCUMENTS}/*"]  # patterns of our files
 _SHOWN = 5  # words
 
 
@@ -158,7 +161,6 @@ class Hub(Lookup):
         any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
         """
         from any2vec.report.log import as_report
-        from any2vec.vectors.files import NATIVE, save
 
         vectors: Any = self
         given = as_path(report) if isinstance(report, str | os.PathLike) else report
@@ -205,8 +207,6 @@ class Hub(Lookup):
             If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
             vectors of any2vec.
         """
-        from any2vec.vectors.files.native import load_native
-
         return cls.of(load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir)))
 
 
@@ -240,7 +240,7 @@ def upload(
                 folder_path=folder,
                 commit_message=message,
                 revision=revision,
-                delete_patterns=_ours(),
+                delete_patterns=_OURS,
             )
     finally:
         made.remove()
@@ -251,21 +251,12 @@ def fetched(
     repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
     """Download any2vec's own files of a repository; return the folder."""
-    from any2vec.vectors.files.native import FILES
-
     hub, how = _library(repo), {"revision": revision, "token": token, "cache_dir": cache_dir}
     with _errors(repo):
-        folder = hub.snapshot_download(repo, allow_patterns=_ours(), library_name="any2vec", **how)
+        folder = hub.snapshot_download(repo, allow_patterns=_OURS, library_name="any2vec", **how)
     if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
         raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
     return Path(folder)
-
-
-def _ours() -> list[str]:
-    """Patterns of our files."""
-    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
-
-    return [*FILES, MODEL, f"{DOCUMENTS}/*"]
 
 
 def _library(repo: object) -> Any:
