@@ -13,6 +13,7 @@ from any2vec.io.memory import blocks, size
 from any2vec.io.outputs import Kind
 from any2vec.options import whole_number
 from any2vec.vectors.export.target import Target, opened_by
+from any2vec.vectors.lookup import numbers_of
 from any2vec.vectors.search import directions, neighbour_graph
 
 if TYPE_CHECKING:
@@ -176,10 +177,7 @@ def _plane(rows: "Vectors") -> NDArray[np.float32]:
 
 
 def _checked(xy: ArrayLike, number: int) -> NDArray[np.float32]:
-    try:
-        places = np.asarray(xy, np.float32)
-    except (TypeError, ValueError):
-        places = np.empty((), np.float32)
+    places = numbers_of(xy, np.float32)
     if places.shape != (number, 2) or not np.isfinite(places).all():
         raise Any2VecError(f"`xy` is {shown(xy)}; it must be finite numbers of shape ({number:,}, 2)")
     return places
