@@ -97,6 +97,7 @@ def test_questions_beyond_the_restriction_are_skipped(royal):
         ({"restrict": -1}, "`restrict` is -1; it must be a whole number from 1 up"),
         ({"restrict": 2.5}, "`restrict` is 2.5; it must"),
         ({"vectors": Word2Vec()}, "Vectors are expected, not Word2Vec; an estimator has them as vectors_"),
+        ({"vectors": Vectors(["a", "other"], [[1, 2], [1, np.nan]])}, "'other' holds nan"),
         ({"every": 0}, "`every` is 0; it must"),
         ({"questions": "none.txt"}, "cannot be read: No such file"),
         ({"questions": 5}, "a file or a list of QuestionSection is expected, not 5"),
@@ -150,10 +151,3 @@ def test_checker(royal, tmp_path):
     assert figures == {"analogies": 100.0, "semantic": 100.0, "macro": 100.0}
     assert [epoch for epoch, _ in checker.history] == [2]
     assert AnalogyChecker([WORDS], restrict=3)(1, royal)["analogies"] != 100
-
-
-def test_vectors_that_are_not_finite_are_an_error(royal):
-    matrix = np.array(royal.matrix)
-    matrix[4, 1] = np.nan
-    with pytest.raises(Any2VecError, match="'other' holds nan"):
-        evaluate_analogies(Vectors(royal.words, matrix), [WORDS])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gensim.models import FastText
 from gensim.models.fasttext import load_facebook_model, load_facebook_vectors, save_facebook_model
-from test_parts import SETTINGS, made
+from test_parts import SETTINGS, made, share_of
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
@@ -188,14 +188,9 @@ def test_hosts_write_what_one_writes(tmp_path):
     for loss in ("negative", "hierarchical"):
         vectors = model(loss)
         save(vectors, tmp_path / "one.bin", format="fasttext", force=True)
-        parts = vectors.parts
 
-        def write(communicator, vectors=vectors, parts=parts, loss=loss):
-            half = slice(0, 4) if communicator.rank == 0 else slice(4, None)
-            some = slice(communicator.rank, None, 2)
-            share = Parts(SETTINGS, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
-            words, counts, t = vectors.words[half], vectors.counts[half], vectors.t[half]
-            own = Vectors(words, vectors.matrix[half], counts=counts, t=t, loss=loss, parts=share)
+        def write(communicator, vectors=vectors):
+            own = share_of(vectors, communicator, 4)
             save(own, tmp_path / "two.bin", format="fasttext", force=True, communicator=communicator)
 
         simulate(2, 1, write)

@@ -157,6 +157,8 @@ def test_cosmul_without_gensim(vectors, restrict):
 
 def test_vectors_of_zeros_have_cosine_zero(zeros):
     assert zeros.distances("zero").tolist() == [1, 1, 1]
+    assert zeros.most_similar("zero") == [("a", 0.0), ("c", 0.0)]
+    assert zeros.most_similar("a") == [("zero", 0.0), ("c", pytest.approx(-1))]
     assert zeros.most_similar("zero", topn=None).tolist() == [0, 0, 0]
     assert zeros.distances("a")[1] == 1
     assert zeros.get_vector("zero", norm=True).tolist() == [0, 0]

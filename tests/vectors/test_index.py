@@ -206,10 +206,13 @@ def test_index_of_other_vectors(vectors, index, other, tmp_path):
     ({"recall": 0}, "recall: 0 is not between 0 and 1"), ({"recall": 1}, "recall: 1 is not between"),
     ({"recall": "high"}, "recall: 'high' is not a number"), ({"topn": 0}, "`topn` is 0"),
     ({"seed": -1}, "`seed` is -1"), ({"seed": 1 << 31}, "`seed` is 2147483648"), ({"threads": 0}, "`threads` is 0"),
+    ({}, "the vector of 'w5' holds nan"),
 ])  # fmt: skip
 def test_bad_options(vectors, how, message):
+    matrix = vectors.matrix.copy()
+    matrix[5, 2] = np.nan
     with pytest.raises(Any2VecError, match=message):
-        vectors.index(**how)
+        Vectors(vectors.words, matrix).index(**how)
 
 
 def test_bad_searches(vectors, index):
@@ -227,13 +230,6 @@ def test_bad_searches(vectors, index):
         vectors.most_similar("none", index=index)
     with pytest.raises(Any2VecError, match="does not have 16 dimensions"):
         index.most_similar(np.ones(3, np.float32))
-
-
-def test_not_finite(vectors):
-    matrix = vectors.matrix.copy()
-    matrix[5, 2] = np.nan
-    with pytest.raises(Any2VecError, match="the vector of 'w5' holds nan"):
-        Vectors(vectors.words, matrix).index()
 
 
 def test_without_faiss(vectors, monkeypatch):

@@ -36,6 +36,16 @@ def vectors():
     return made()
 
 
+def share_of(vectors, communicator, start=3):
+    """Return the vectors of one of two hosts: words before or from `start`, and every other row of parts."""
+    parts, half = vectors.parts, slice(start) if communicator.rank == 0 else slice(start, None)
+    some = slice(communicator.rank, None, 2)
+    own = Parts(parts.settings, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
+    t = None if vectors.t is None else vectors.t[half]
+    how = {"counts": vectors.counts[half], "t": t, "loss": vectors.loss}
+    return Vectors(vectors.words[half], vectors.matrix[half], parts=own, **how)
+
+
 def naive(vectors, word):
     parts, i = vectors.parts, vectors.vocabulary.ids.get(word)
     return naive_mean(word, None if i is None else parts.own[i], parts.settings, parts.ids, parts.rows)
@@ -125,13 +135,10 @@ def test_copies_are_the_same(vectors):
 
 
 def test_hosts_that_have_some_rows_know_all_words_together(vectors):
-    parts, unknown = vectors.parts, ["wherever", "here", "there!"]
+    unknown = ["wherever", "here", "there!"]
 
     def ask(communicator):
-        half = slice(communicator.rank * 3, 3 if communicator.rank == 0 else None)
-        some = slice(communicator.rank, None, 2)
-        share = Parts(SETTINGS, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
-        own = Vectors(WORDS[half], vectors.matrix[half], parts=share)
+        own = share_of(vectors, communicator)
         sharded = ShardedVectors(own, communicator)
         assert "wherever" not in own
         with pytest.raises(UnknownWordError):

@@ -114,13 +114,6 @@ def test_ties_are_in_the_order_of_ids(monkeypatch):
         assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
 
 
-def test_zero_rows_are_not_nan():
-    vectors = Vectors(["a", "zero", "c"], np.array([[1, 0], [0, 0], [-1, 0]], np.float32))
-    assert vectors.most_similar("a") == [("zero", 0.0), ("c", -1.0)]
-    assert vectors.most_similar("zero") == [("a", 0.0), ("c", 0.0)]
-    assert vectors.similarity("zero", "a") == 0.0
-
-
 def test_analogy():
     rows = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], np.float32)
     vectors = Vectors(["man", "king", "woman", "queen", "other"], rows)
