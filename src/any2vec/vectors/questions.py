@@ -210,14 +210,14 @@ def ask(
     """
     keys, ids = _keys(vectors, restrict, fold_case)
     known = [[[ids.get(fold(word, fold_case), -1) for word in q] for q in part.questions] for part in questions]
-    asked = np.array([ids for part in known for ids in part if min(ids) >= 0], np.int64).reshape(-1, 4)
+    asked = np.array([row for part in known for row in part if min(row) >= 0], np.int64).reshape(-1, 4)
     excluded = _with_other_spellings(keys, asked[:, :3]) if as_gensim else asked[:, :3]
     found = answer(vectors.matrix[: len(keys)], vectors.norms[: len(keys)], asked, excluded)
     least = -math.inf if as_gensim else 0.0  # compute-accuracy starts from 0
     right = iter(
         bool(cosine > least) and keys[i] == keys[wanted] for i, cosine, wanted in zip(*found, asked[:, 3], strict=True)
     )
-    return [[next(right) if min(ids) >= 0 else None for ids in part] for part in known]
+    return [[next(right) if min(row) >= 0 else None for row in part] for part in known]
 
 
 def cosines_of_pairs(
@@ -276,7 +276,8 @@ def evaluate_word_analogies(
     for section, rights in zip(questions, answers, strict=True):
         spelt = [tuple(fold(word, case_insensitive) for word in question) for question in section.questions]
         listed = list(zip(spelt, rights, strict=True))
-        found.append({"section": section.name} | {k: [q for q, r in listed if r in of] for k, of in kinds.items()})
+        by_kind = {kind: [q for q, right in listed if right in answered] for kind, answered in kinds.items()}
+        found.append({"section": section.name, **by_kind})
     total = {kind: [q for section in found for q in section[kind]] for kind in kinds}
     number = len(total["correct"]) + len(total["incorrect"])
     return len(total["correct"]) / max(1, number), [*found, {"section": "Total accuracy", **total}]

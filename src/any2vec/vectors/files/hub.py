@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,6 @@ from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
     from any2vec.report import Report
-    from any2vec.vectors import Vectors
 
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
@@ -45,7 +45,7 @@ def without_files(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def model_card(vectors: "Vectors", repo: str, report: "Report | None", loader: str, about: Mapping[str, Any]) -> str:
+def model_card(vectors: Lookup, repo: str, report: "Report | None", loader: str, about: Mapping[str, Any]) -> str:
     """Return the card; `loader` is the class that loads the vectors, and `about` what the user says, as the licence."""
     import yaml  # which huggingface_hub needs, too
 
@@ -162,15 +162,11 @@ class Hub(Lookup):
         """
         from any2vec.report.log import as_report
 
-        vectors: Any = self
         given = as_path(report) if isinstance(report, str | os.PathLike) else report
         known = None if given is None else as_report(given)
-
-        def write(folder: Path) -> None:
-            save(vectors, folder, training=training, format=NATIVE)
-
+        write = partial(save, self, training=training, format=NATIVE)
         how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
-        return upload(vectors, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
+        return upload(self, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
 
     @classmethod
     def from_pretrained(
@@ -211,7 +207,7 @@ class Hub(Lookup):
 
 
 def upload(
-    vectors: "Vectors",
+    vectors: Lookup,
     repo: str,
     write: Callable[[Path], None],
     loader: str,
