@@ -107,10 +107,9 @@ def _holds_split(folder: Path) -> bool:
     """Recognize the three files by their lines: names, separated by a tab, and of the first also a weight."""
     for name, most in zip(PARTS, (3, 2, 2), strict=True):
         content, whole = start_of(folder / name, 1 << 16)
-        lines = content.split(b"\n")[:-1]
-        if (content and not lines) or not all(2 <= len(line.split(b"\t")) <= most for line in lines):
-            return False
-        if whole and not content.endswith(b"\n") and content:
+        *lines, rest = content.split(b"\n")
+        cut_off = rest and (whole or not lines)
+        if cut_off or not all(2 <= len(line.split(b"\t")) <= most for line in lines):
             return False
     return True
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, is_installed, library, missing_extra, shown
 from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
 from any2vec.io.shown import PAGE_ENDINGS, is_page
-from any2vec.options import can_be_path, plain_number
+from any2vec.options import as_path, plain_number
 from any2vec.plot.projection import NAMES, NONE, Groups, colours
 
 if TYPE_CHECKING:
@@ -225,9 +225,7 @@ class WordMap:
 
 def check_output(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Return the path of a map; raise now if it could not be written later."""
-    if not isinstance(path, str | os.PathLike) or not can_be_path(os.fspath(path)):
-        raise Any2VecError(f"path: the name of a file is expected, not {shown(path)}")
-    target = Path(path)
+    target = as_path(path)
     library = _ENDINGS.get(target.suffix.lower())
     if library is None:
         raise Any2VecError(f"{target}: is no name of a map; it must end with {', '.join(_ENDINGS)}")
