@@ -1,4 +1,4 @@
-"""What tests of evaluations share: the command, and vectors drawn at random."""
+"""What tests of evaluations share: the command."""
 
 import pytest
 import typer
