@@ -34,7 +34,7 @@ from any2vec.operators import matrices
 from any2vec.training import trainer
 from any2vec.training.host import Copying, Task
 from any2vec.training.row_host import RowHost
-from any2vec.vectors.questions import fold, folded_ids, read_questions
+from any2vec.vectors.questions import fold, read_questions
 
 TURN = 128
 SHARPNESS = 20
@@ -77,7 +77,9 @@ class InTurns(RowHost):
 
 def log_probability(vectors: Vectors, questions: Path) -> float:
     """Mean over the analogies that can be asked; the question's own words are no answers."""
-    ids, matrix = folded_ids(vectors.words[:RESTRICT]), vectors.get_normed_vectors()[:RESTRICT]
+    matrix, ids = vectors.get_normed_vectors()[:RESTRICT], {}
+    for i, word in enumerate(vectors.words[:RESTRICT]):
+        ids.setdefault(fold(word), i)
     lines = [line for section in read_questions(questions) for line in section.questions]
     asked = np.array([[ids.get(fold(word), -1) for word in line] for line in lines])
     asked = asked[(asked >= 0).all(axis=1)]

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from any2vec import Vectors, load, save
+from any2vec import Vectors
 from any2vec.errors import Any2VecError
 
 WORDS = ["north", "south", "a b", "é"]
@@ -49,6 +49,9 @@ def test_to_gensim(vectors, padded, tmp_path):
     assert keyed.index_to_key == WORDS
     assert keyed.get_vecattr("south", "count") == 5
     np.testing.assert_array_equal(keyed["é"], MATRIX[3])
+    back = Vectors.from_gensim(keyed)
+    assert (back.words, back.counts.tolist()) == (WORDS, COUNTS.tolist())
+    assert np.shares_memory(back.matrix, MATRIX)
     assert keyed.most_similar("north", topn=2)[0][0] == vectors.most_similar("north")[0][0]
     with pytest.raises(ValueError, match="read-only"):
         keyed.vectors[0] = 1
@@ -66,19 +69,6 @@ def test_to_gensim(vectors, padded, tmp_path):
     assert padded.to_gensim().most_similar("north") == keyed.most_similar("north", restrict_vocab=4)
 
 
-def test_to_gensim_and_back_from_a_file(vectors, tmp_path):
-    pytest.importorskip("gensim")
-    save(vectors, tmp_path / "mapped")
-    mapped = load(tmp_path / "mapped")
-    keyed = mapped.to_gensim()
-    assert keyed.most_similar("south") == vectors.to_gensim().most_similar("south")
-    keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
-    back = Vectors.from_gensim(keyed)
-    assert back.words == WORDS
-    assert back.counts.tolist() == COUNTS.tolist()
-    assert np.shares_memory(back.matrix, mapped.matrix)
-
-
 def test_from_gensim():
     models = pytest.importorskip("gensim.models")
     model = models.Word2Vec([["a", "b", "c", "a"]] * 5, vector_size=4, min_count=1, workers=1)
@@ -92,14 +82,11 @@ def test_from_gensim():
     assert Vectors.from_gensim(keyed)[7].tolist() == [1, 0]
     with pytest.raises(Any2VecError, match="KeyedVectors are expected, not Word2Vec; a model has them as wv"):
         Vectors.from_gensim(model)
+    for thing in (None, {"a": [1]}, np.eye(2)):
+        with pytest.raises(Any2VecError, match=f"KeyedVectors are expected, not {type(thing).__name__}"):
+            Vectors.from_gensim(thing)
     with pytest.raises(Any2VecError, match="a word is expected, not None"):
         Vectors.from_gensim(models.KeyedVectors(2, count=3))
-
-
-@pytest.mark.parametrize("thing", [None, 5, {"a": [1]}, np.eye(2)])
-def test_only_keyed_vectors_come_from_gensim(thing):
-    with pytest.raises(Any2VecError, match=f"KeyedVectors are expected, not {type(thing).__name__}"):
-        Vectors.from_gensim(thing)
 
 
 def test_to_pandas(vectors, padded):

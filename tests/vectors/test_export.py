@@ -33,6 +33,7 @@ NAMES = {
 }
 LIBRARIES = {"parquet": "pyarrow", "embedding-atlas": "pyarrow", "spacy": "spacy"}
 TEXT = "the cat\tsat  on the\u00a0 \u00a0 mat \n日本 [UNK] x ▁x cap c The 42"
+TEXTS = [TEXT, "", "unknown", "the", f"{TEXT} " * 500, "cat the the"]  # one of more words than model2vec's own limit
 FILES = [name for name in TARGETS if name in NAMES]
 
 
@@ -50,8 +51,8 @@ def write(name, vectors, folder, **options):
     return path
 
 
-def mean(text, vectors):
-    return vectors.get_mean_vector(split(text) or [""], pre_normalize=False)
+def means(vectors, texts=TEXTS):
+    return [vectors.get_mean_vector(split(text) or [""], pre_normalize=False) for text in texts]
 
 
 def run(*arguments):
@@ -169,21 +170,15 @@ def test_few_words_and_few_numbers_have_places(tmp_path, shape):
 def test_model2vec(vectors, tmp_path):
     model2vec = pytest.importorskip("model2vec")
     model = model2vec.StaticModel.from_pretrained(write("model2vec", vectors, tmp_path))
-    long = f"{TEXT} " * 500  # of more words than model2vec's own limit
-    texts = [TEXT, "", "unknown", "the", long, "cat the the"]
-    expected = [mean(text, vectors) for text in texts]
-    assert not expected[1].any()
-    np.testing.assert_allclose(model.encode(texts), expected, rtol=1e-5, atol=1e-5)
-    assert [len(ids) for ids in model.tokenize(texts[:4])] == [9, 0, 0, 1]
+    np.testing.assert_allclose(model.encode(TEXTS), means(vectors), rtol=1e-5, atol=1e-5)
+    assert [len(ids) for ids in model.tokenize(TEXTS[:4])] == [9, 0, 0, 1]
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_sentence_transformers(vectors, tmp_path):
     library = pytest.importorskip("sentence_transformers")
     model = library.SentenceTransformer(str(write("sentence-transformers", vectors, tmp_path)), device="cpu")
-    texts = [TEXT, "", "unknown", "the", f"{TEXT} " * 500, "cat the the"]
-    expected = [mean(text, vectors) for text in texts]
-    np.testing.assert_allclose(model.encode(texts), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(model.encode(TEXTS), means(vectors), rtol=1e-5, atol=1e-5)
     assert model.similarity(*model.encode(["the", "cat"])).item() == pytest.approx(vectors.similarity("the", "cat"))
     np.testing.assert_array_equal(model.encode([""]), np.zeros((1, 12)))
     model.save(str(tmp_path / "again"))
@@ -207,7 +202,7 @@ def test_spacy(vectors, tmp_path):
         np.testing.assert_array_equal(nlp.vocab[word].vector, row)
     text = nlp("the cat unknown")
     assert [token.has_vector for token in text] == [True, True, False]
-    np.testing.assert_allclose(text[:2].vector, mean("the cat", vectors), rtol=1e-5)
+    np.testing.assert_allclose(text[:2].vector, means(vectors, ["the cat"])[0], rtol=1e-5)
     assert nlp.vocab.strings[nlp.vocab.vectors.most_similar(MATRIX[2:3])[0][0, 0]] == "cat"
     assert spacy.load(write("spacy", vectors, tmp_path, language="en", top=3)).lang == "en"
     assert stat.S_IMODE((tmp_path / "v" / "vocab").stat().st_mode) & 0o700 == 0o700
@@ -264,6 +259,7 @@ def test_parquet(vectors, tmp_path):
 def test_only_the_same_is_replaced(name, vectors, tmp_path):
     path = write(name, vectors, tmp_path)
     write(name, vectors, tmp_path, top=2)  # ours
+    write(name, Vectors(["one"], np.ones((1, 1), np.float32)), tmp_path)
     other = tmp_path / f"other-{path.name}"
     if path.is_dir():
         other.mkdir()
@@ -275,8 +271,6 @@ def test_only_the_same_is_replaced(name, vectors, tmp_path):
             TARGETS[name](vectors, other, force=force)
     if path.is_dir():
         assert (other / "notes").read_text() == "mine"
-        first = next(path.iterdir())
-        assert first.name
         for file in path.glob("*.*"):
             file.write_text("{}")
         with pytest.raises(Any2VecError, match="exists, and does not hold"):
@@ -313,21 +307,13 @@ def test_mistakes_leave_nothing(name, vectors, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_one_word(name, tmp_path):
-    path = write(name, Vectors(["one"], np.ones((1, 1), np.float32)), tmp_path)
-    assert path.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "word"),
     [
-        *((name, word) for name in ("tensorboard",) for word in ("a\tb", "a\nb", "a\rb")),
-        *((name, word) for name in ("model2vec", "glove", "word2vec") for word in ("a b", "", "a\vb")),
-        ("model2vec", "\ue000a"),
-        ("numpy", "a\0"),
+        *(("tensorboard", word) for word in ("a\tb", "a\nb", "a\rb")),
+        *((name, word) for name in ("model2vec", "glove") for word in ("a b", "", "a\vb")),
         *(("fasttext", word) for word in ("a\0", "\udcc3\udca9")),
-        ("spacy", ""),
+        *(("model2vec", "\ue000a"), ("numpy", "a\0"), ("spacy", "")),
     ],
 )
 def test_words_that_a_format_cannot_hold(name, word, tmp_path):
@@ -367,10 +353,7 @@ def test_mistakes_on_the_command_line(vectors, tmp_path):
     save(vectors, source)
     before = source.read_bytes()
     for arguments, said in (
-        (
-            ["--to", "tensorbord", "-o", tmp_path / "x"],
-            r"--to is 'tensorbord'; it must be one of tensorboard, embedding-",
-        ),
+        (["--to", "tensorbord", "-o", tmp_path / "x"], r"--to is 'tensorbord'; it must be one of tensorboard, embed"),
         (["--to", "glove", "-o", tmp_path / "x.txt", "--language", "en"], "--language is for --to spacy only"),
         (["--to", "glove", "-o", tmp_path / "x.txt", "--neighbours", 3], "is for --to embedding-atlas only"),
         (["--to", "word2vec", "-o", source], "is, or lies in, what is read"),

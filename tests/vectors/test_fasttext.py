@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gensim.models import FastText
 from gensim.models.fasttext import load_facebook_model, load_facebook_vectors, save_facebook_model
-from test_parts import SETTINGS, made
+from test_parts import SETTINGS, made, share_of
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
@@ -188,14 +188,9 @@ def test_hosts_write_what_one_writes(tmp_path):
     for loss in ("negative", "hierarchical"):
         vectors = model(loss)
         save(vectors, tmp_path / "one.bin", format="fasttext", force=True)
-        parts = vectors.parts
 
-        def write(communicator, vectors=vectors, parts=parts, loss=loss):
-            half = slice(0, 4) if communicator.rank == 0 else slice(4, None)
-            some = slice(communicator.rank, None, 2)
-            share = Parts(SETTINGS, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
-            words, counts, t = vectors.words[half], vectors.counts[half], vectors.t[half]
-            own = Vectors(words, vectors.matrix[half], counts=counts, t=t, loss=loss, parts=share)
+        def write(communicator, vectors=vectors):
+            own = share_of(vectors, communicator, 4)
             save(own, tmp_path / "two.bin", format="fasttext", force=True, communicator=communicator)
 
         simulate(2, 1, write)
@@ -259,26 +254,41 @@ HEAD = 8 + 12 * 4 + 8  # bytes before the dictionary
 MATRIX = HEAD + 28 + sum(len(word.encode("utf-8", "surrogateescape")) + 10 for word in WORDS)
 
 
+def set_to(at, form, *values):
+    return lambda data: changed(data, at, form, *values)
+
+
 @pytest.mark.parametrize(
-    ("at", "form", "values", "message"),
+    ("change", "message"),
     [
-        (4, "<i", [13], "a model of fastText of version 13; known are 11 and 12"),
-        (8, "<i", [0], "damaged: its arguments are 0 dimensions"),
-        (8, "<i", [DIM + 1], r"damaged: 90,009 x 12 rows of words and n-grams, not 90,009 x 13"),
-        (36, "<i", [3], r"is a classifier of fastText \(supervised\); any2vec reads models of"),
-        (40, "<i", [7], "damaged: 90,009 x 12 rows of words and n-grams, not 16 x 12"),
-        (HEAD, "<3i", [2**30, 2**30, 0], "dictionary of 1,073,741,824 words, .* do not fit into the file: it is trunc"),
-        (HEAD, "<3i", [9, 8, 0], "damaged: 9 entries are not 8 words and 0 labels"),
-        (HEAD, "<3i", [9, 8, 1], "damaged: 9 entries are words, not 8"),
-        (HEAD + 33, "<q", [-4], "damaged: the count of '</s>' is -4"),
-        (MATRIX, "<?", [True], "is a quantized model of fastText; any2vec reads"),
-        (MATRIX + 17, "<f", [np.inf], "the vector of '</s>' holds inf, not a finite number"),
+        (set_to(4, "<i", 13), "a model of fastText of version 13; known are 11 and 12"),
+        (set_to(8, "<i", 0), "damaged: its arguments are 0 dimensions"),
+        (set_to(8, "<i", DIM + 1), r"damaged: 90,009 x 12 rows of words and n-grams, not 90,009 x 13"),
+        (set_to(40, "<i", 7), "damaged: 90,009 x 12 rows of words and n-grams, not 16 x 12"),
+        (set_to(HEAD, "<3i", 2**30, 2**30, 0), "dictionary of 1,073,741,824 words, .* do not fit into the file: it is"),
+        (set_to(HEAD, "<3i", 9, 8, 0), "damaged: 9 entries are not 8 words and 0 labels"),
+        (set_to(HEAD, "<3i", 9, 8, 1), "damaged: 9 entries are words, not 8"),
+        (set_to(HEAD + 33, "<q", -4), "damaged: the count of '</s>' is -4"),
+        (set_to(HEAD + 28, "<5000sxqb", b"x" * 5000, -4, 0), r"the count of 'x+\.\.\.x+' is -4"),
+        (set_to(MATRIX, "<?", True), "is a quantized model of fastText; any2vec reads"),
+        (set_to(MATRIX + 17, "<f", np.inf), "the vector of '</s>' holds inf, not a finite number"),
+        (lambda data: data + b"x", "more bytes than the model"),
+        (lambda data: data[: HEAD + 28] + b"x" * (3 << 20), "byte 92: damaged: a word of more than 1,048,576 bytes"),
+        *(
+            (lambda data, share=share: data[: int(share * len(data))], "truncated")
+            for share in (1e-5, 1e-4, 0.5, 0.9999)
+        ),
     ],
 )
-def test_damaged_files(at, form, values, message, file):
-    file.write_bytes(changed(file.read_bytes(), at, form, *values))
-    with pytest.raises(Any2VecError, match=rf"m\.bin.*{message}"):
-        load(file)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_damaged_files(change, message, ending, file, tmp_path):
+    data = change(file.read_bytes())
+    if ending and "do not fit" in message:
+        return  # its size tells nothing
+    (tmp_path / f"m.bin{ending}").write_bytes(gzip.compress(data, 1) if ending else data)
+    with pytest.raises(Any2VecError, match=rf"m\.bin.*{message}") as caught:
+        load(tmp_path / f"m.bin{ending}")
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize("loss", ["negative", "hierarchical"])
@@ -338,16 +348,6 @@ def test_n_grams_beyond_memory(monkeypatch):
         Subwords(1, 9999).lists([f"{i}{'x' * 1500}" for i in range(20)])
 
 
-@pytest.mark.parametrize("share", [0.00001, 0.0001, 0.5, 0.99999])
-@pytest.mark.parametrize("ending", ["", ".gz"])
-def test_truncated_files(share, ending, file, tmp_path):
-    data = file.read_bytes()
-    data = data[: int(share * len(data))]
-    (tmp_path / f"cut.bin{ending}").write_bytes(gzip.compress(data) if ending else data)
-    with pytest.raises(Any2VecError, match=r"cut\.bin.*truncated"):
-        load(tmp_path / f"cut.bin{ending}")
-
-
 def test_finite_rows_whose_mean_is_not(vectors, file):
     largest = np.full((len(WORDS), DIM), np.finfo(np.float32).max, "<f4").tobytes()
     data = file.read_bytes()
@@ -358,25 +358,6 @@ def test_finite_rows_whose_mean_is_not(vectors, file):
     data = file.read_bytes()
     file.write_bytes(data[:at] + largest[: 4 * DIM] + data[at + 4 * DIM :])
     with pytest.raises(Any2VecError, match=r"m\.bin: the vector of 'where' holds inf, not a finite number"):
-        load(file)
-
-
-def test_errors_do_not_repeat_long_words(file):
-    file.write_bytes(changed(file.read_bytes(), HEAD + 28, "<5000sxqb", b"x" * 5000, -4, 0))
-    with pytest.raises(Any2VecError, match=r"the count of 'x+\.\.\.x+' is -4") as caught:
-        load(file)
-    assert len(str(caught.value)) < 1000
-
-
-def test_longer_files(file):
-    file.write_bytes(file.read_bytes() + b"x")
-    with pytest.raises(Any2VecError, match="more bytes than the model"):
-        load(file)
-
-
-def test_a_word_that_does_not_end(file):
-    file.write_bytes(file.read_bytes()[: HEAD + 28] + b"x" * (3 << 20))
-    with pytest.raises(Any2VecError, match=r"byte 92: damaged: a word of more than 1,048,576 bytes"):
         load(file)
 
 

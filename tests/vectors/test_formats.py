@@ -1,9 +1,11 @@
 import gzip
 import json
+import os
 import re
 import struct
 import zipfile
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -37,6 +39,12 @@ def assert_equal(loaded, saved):
     assert list(loaded.words) == list(saved.words)
     assert loaded.matrix.dtype == np.float32
     assert loaded.matrix.tobytes() == saved.matrix.tobytes()  # the sign of zeros as well
+
+
+def written(path, content):
+    """Write what a file has, compressed if its name says so."""
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    return path
 
 
 def refusal(path):
@@ -163,8 +171,6 @@ def test_refused_saves(tmp_path):
         save(vectors, tmp_path / "v.bin", training=True)
     with pytest.raises(Any2VecError, match="have no training vectors"):
         save(Vectors(["a"], np.ones((1, 1), np.float32)), tmp_path / "m", training=True)
-    with pytest.raises(Any2VecError, match="does not exist"):
-        save(vectors, tmp_path / "none" / "v.txt")
     matrix = np.array(vectors.matrix)
     matrix[1, 0] = np.nan
     with pytest.raises(Any2VecError, match="'w1' holds nan"):
@@ -174,9 +180,6 @@ def test_refused_saves(tmp_path):
     with pytest.raises(Any2VecError, match=r"holds other files, such as 'thesis\.tex'"):
         save(vectors, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "precious"
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(Any2VecError, match="is a file"):
-        save(vectors, tmp_path / "file")
     assert format_of(tmp_path / "mine") is FORMATS[-1]
 
 
@@ -194,7 +197,6 @@ def test_what_cannot_be_found(tmp_path):
         (b"", "line 1: the header '' is not two positive numbers"),
         (b"\n\n", "line 1: the header ''"),
         (b"two 3\na 1 2 3\n", "line 1: the header 'two 3'"),
-        (b"-2 3\na 1 2 3\n", "line 1: the header '-2 3'"),
         (b"0 3\n", "line 1: the header '0 3'"),
         (b"2 0\n", "line 1: the header '2 0'"),
         (b"99999999999 300\na 1\n", "the header promises 99,999,999,999 words of 300 dimensions"),
@@ -202,14 +204,12 @@ def test_what_cannot_be_found(tmp_path):
         (b"9" * 30 + b" 3\na 1 2 3\n", "line 1: the header '999"),
         (b"2 2\na 1 2\nb 1\n", "line 3: 1 numbers after the word, not 2 as the header says"),
         (b"2 2\na 1 2 3\nb 1 2\n", "line 2: 3 numbers after the word, not 2"),
-        (b"2 2\na 1 2 3\nb 1\n", "line 2: 3 numbers after the word"),
         (b"2 2\nNew York 1 2\nb 1 2\n", "line 2: 3 numbers after the word"),
         (b"a 1 2\nb 1 2\nc 1 2 3\n", "line 3: 3 numbers after the word, not 2 as on line 1"),
         (b"a 1 2\nb 1 2\nc 1\n", "line 3: 1 numbers after the word, not 2 as on line 1"),
         (b"a 1 x\nb 1 2\n", "line 1: 'x' is not a number"),
         (b"2 2\na 1 2\nb 1 1,5\n", "line 3: '1,5' is not a number"),
         (b"2 2\na 1 2\nb 1 1_5\n", "line 3: '1_5' is not a number"),
-        (b"2 2\na 1 2\nb 1-2 3\n", "line 3: '1-2' is not a number"),
         (b"2 2\na 1 2\nb 1 nan\n", "line 3: 'nan' is not a finite"),
         (b"2 2\na 1 2\nb -inf 1\n", "line 3: '-inf' is not a finite"),
         (b"2 2\na 1 2\nb 1e39 1\n", "line 3: '1e39' is not a finite"),
@@ -221,11 +221,18 @@ def test_what_cannot_be_found(tmp_path):
 )
 @pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
 def test_damaged_text(tmp_path, name, content, expected):
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    message = refusal(path)
+    message = refusal(written(tmp_path / name, content))
     if not (name.endswith(".gz") and "3 words of 2 dim" in expected):  # its size tells nothing
         assert expected in message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_vectors_are_read_from_a_fifo(tmp_path):
+    os.mkfifo(tmp_path / "v.txt")
+    writer = Thread(target=(tmp_path / "v.txt").write_bytes, args=(b"2 1\na 1\nb 2\n",))
+    writer.start()
+    assert load(tmp_path / "v.txt").words == ["a", "b"]
+    writer.join()
 
 
 def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
@@ -245,15 +252,10 @@ BINARY_ROWS = b"".join(line[:2] + struct.pack("<f", int(line[2:])) + b"\n" for l
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("v.txt", b"5 1\n" + ROWS),
-        ("v.vec", ROWS),
-        ("v.txt.gz", gzip.compress(ROWS, mtime=0)),
-        ("v.bin", b"5 1\n" + BINARY_ROWS),
-    ],
+    [("v.txt", b"5 1\n" + ROWS), ("v.vec", ROWS), ("v.txt.gz", ROWS), ("v.bin", b"5 1\n" + BINARY_ROWS)],
 )
 def test_of_words_that_occur_twice_the_first_vector_is_taken(name, content, tmp_path):
-    (tmp_path / name).write_bytes(content)
+    written(tmp_path / name, content)
     said = rf"{name}: 3 of 5 vectors left out: words occur more than once, such as 'a'; the first vector of each"
     with pytest.warns(Any2VecWarning, match=said):
         found = load(tmp_path / name)
@@ -290,8 +292,7 @@ def row(word, *values):
 @pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
 def test_damaged_binary(tmp_path, name, content, expected, monkeypatch):
     monkeypatch.setattr(word2vec, "BLOCK_BYTES", 1 << 15)
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    path = written(tmp_path / name, content)
     if expected is None:
         assert len(load(path)) == 1
     else:
@@ -363,9 +364,7 @@ def set_key(name, key, value):
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, 1 << 70]), "the count of 'w4' is 1180"),
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, -1]), "the count of 'w4' is -1"),
         (*set_key("any2vec.json", "format", "x" * 5000), "has format 'xxx"),
-        (*set_key("any2vec.json", "words", "x" * 5000), "words and dimensions are 'xxx"),
         (*set_key("vocabulary.json", "words", ["y" * 5000] * 5), "the word 'yyy"),
-        (*set_key("vocabulary.json", "words", ["a", "b", "c", "d", [5000 * "z"]]), "['zzz"),
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, "9" * 5000]), "the count of 'w4' is '999"),
     ],
 )
@@ -402,36 +401,55 @@ def tensor(dtype="F32", shape=(5, 3), offsets=(0, 60)):
     return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
 
 
+HEADERS = [
+    {"e": tensor(), "t": tensor(offsets=(60, 120))},
+    {"e": tensor(), "t": tensor(offsets=(0, 60))},
+    {"e": tensor(), "t": tensor(offsets=(30, 90))},
+    {"e": tensor(), "t": tensor(offsets=(64, 124))},
+    {"e": tensor(offsets=(60, 120)), "t": tensor()},
+    {"e": tensor(offsets=(60, 120))},
+    {"__metadata__": {"a": "b"}, "e": tensor()},
+    {"__metadata__": {"a": 1}, "e": tensor()},
+    {"__metadata__": [], "e": tensor()},
+    {"__metadata__": None, "e": tensor()},
+]
+LONG = b"x" * 5000
+BEGINS = "tensor '{}' begins at byte {} of the numbers, where the one before ends at {}".format
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (
-            (1 << 63).to_bytes(8, "little") + b"{}",
-            "a header of 9,223,372,036,854,775,808 bytes in a file of 10",
-        ),
+        ((1 << 63).to_bytes(8, "little") + b"{}", "a header of 9,223,372,036,854,775,808 bytes in a file of 10"),
         (tensors(b"nonsense"), "the header is not JSON"),
         (tensors(b"[]", b""), "the header is not a JSON object"),
         (tensors({}, b""), "has no tensor 'e', only []"),
         (tensors({"x": tensor()}), "has no tensor 'e', only ['x']"),
+        (tensors(b'{"%b":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60]}}' % LONG), "has no tensor 'e', only"),
         (tensors({"e": 5}), "tensor 'e' lacks dtype, shape or data_offsets"),
-        (tensors({"e": {"dtype": "F32"}}), "tensor 'e' lacks dtype, shape or data_offsets"),
+        (tensors(b'{"%b":{"dtype":"F32"}}' % LONG), "lacks dtype, shape or data_offsets"),
         (tensors({"e": tensor(dtype="F64")}), "tensor 'e' is 'F64' of shape [5, 3], not a matrix of F32"),
         (tensors({"e": tensor(shape=(15,))}), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(-5, -3))}), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(5, 3.5))}), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(5, 0), offsets=(0, 0))}), "not a matrix of F32"),
+        (tensors(b'{"e":{"dtype":"\\n%b","shape":[1],"data_offsets":[0,60]}}' % LONG), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(5, 1 << 60))}), "cannot lie at bytes 0 to 60 of 60"),
         (tensors({"e": tensor(offsets=(0, 64))}), "cannot lie at bytes 0 to 64"),
         (tensors({"e": tensor(offsets=(4, 64))}), "damaged or truncated: tensor 'e'"),
+        (tensors(b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[-0,60]}}'), "-0 is no number"),
         (tensors({"e": tensor()}, bytes(59)), "cannot lie at bytes 0 to 60 of 59"),
         (tensors({"e": tensor()}, bytes(61)), "61 bytes of numbers, where the header describes 60"),
         (tensors({"e": tensor(shape=(3, 5))}), "tensor 'e' has shape (3, 5), not (5, 3)"),
-        (
-            tensors({"e": tensor(), "t": tensor(shape=(1, 1), offsets=(60, 64))}, bytes(64)),
-            "tensor 't' has shape (1, 1)",
-        ),
+        (tensors({"e": tensor(), "t": tensor(shape=(1, 1), offsets=(60, 64))}, bytes(64)), "'t' has shape (1, 1)"),
         (tensors({"e": tensor()}, struct.pack("<15f", *[1] * 7, np.nan, *[1] * 7)), "'w2' holds nan"),
         (tensors({"e": tensor()}), "its files are not of one save; copy all three of one, or save again"),
+        (tensors(HEADERS[1], bytes(60)), BEGINS("t", 0, 60)),
+        (tensors(HEADERS[2], bytes(90)), BEGINS("t", 30, 60)),
+        (tensors(HEADERS[3], bytes(124)), BEGINS("t", 64, 60)),
+        (tensors(HEADERS[5], bytes(120)), BEGINS("e", 60, 0)),
+        (tensors(HEADERS[7]), "the metadata are not texts with names"),
+        (tensors(b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60],"shape":[5,3]}}'), "a key occurs twice"),
     ],
 )
 def test_damaged_tensors(tmp_path, content, expected):
@@ -440,19 +458,10 @@ def test_damaged_tensors(tmp_path, content, expected):
     assert expected in refusal(tmp_path / "m")
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        (None, "the name of a file or folder is expected, not None"),
-        (5, "is expected, not 5"),
-        (b"v.txt", "is expected, not b'v.txt'"),
-        ("", "'' is not the name of a file or folder"),
-        ("a\0.txt", "is not the name"),
-    ],
-)
-def test_what_is_no_path(path, message):
+@pytest.mark.parametrize("path", [None, 5, b"v.txt", "", "a\0.txt"])
+def test_what_is_no_path(path):
     for use in (load, lambda path: save(example(), path)):
-        with pytest.raises(Any2VecError, match=message):
+        with pytest.raises(Any2VecError, match="name of a file or folder"):
             use(path)
 
 
@@ -482,34 +491,23 @@ def test_a_format_is_a_line_in_the_table(tmp_path, monkeypatch):
         save(example(), tmp_path / "v.npy")
 
 
-MARK = b"\xef\xbb\xbf"
-
-
-@pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.txt.gz", "v.vec.gz"])
+@pytest.mark.parametrize("name", ["v.txt", "v.vec.gz", "v.bin", "v.bin.gz"])
 @pytest.mark.parametrize("header", [b"", b"2 2\n", b"2 2\r\n"])
 def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path, monkeypatch, name, header):
     monkeypatch.setattr(word2vec, "BLOCK_BYTES", 8)
-    content = MARK + header + b"the 1 2\ncat 3 4\n"
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert_equal(load(tmp_path / name), Vectors(["the", "cat"], np.array([[1, 2], [3, 4]], np.float32)))
-
-
-@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
-def test_a_byte_order_mark_before_binary_vectors(tmp_path, name):
-    save(example(), tmp_path / "w.bin")
-    content = MARK + (tmp_path / "w.bin").read_bytes()
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert_equal(load(tmp_path / name), example())
+    rows = header + b"the 1 2\ncat 3 4\n"
+    if ".bin" in name:
+        rows = b"2 2\n" + row(b"the", 1, 2) + row(b"cat", 3, 4)
+    path = written(tmp_path / name, b"\xef\xbb\xbf" + rows)
+    assert_equal(load(path), Vectors(["the", "cat"], np.array([[1, 2], [3, 4]], np.float32)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-be"])
-@pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.bin", "v.txt.gz"])
-@pytest.mark.parametrize("header", ["", "2 2\n"])
+@pytest.mark.parametrize(("name", "header"), [("v.txt", ""), ("v.bin", "2 2\n"), ("v.txt.gz", "2 2\n")])
 def test_other_encodings_are_named(tmp_path, name, encoding, header):
-    content = f"\ufeff{header}the 1 2\ncat 3 4\n" if encoding.endswith("be") else f"{header}the 1 2\ncat 3 4\n"
-    data = content.encode(encoding)
-    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    assert refusal(tmp_path / name).endswith("is text in UTF-16 or UTF-32; save it as UTF-8")
+    text = "\ufeff" * encoding.endswith("be") + f"{header}the 1 2\ncat 3 4\n"
+    path = written(tmp_path / name, text.encode(encoding))
+    assert refusal(path).endswith("is text in UTF-16 or UTF-32; save it as UTF-8")
 
 
 any_words = (
@@ -556,16 +554,12 @@ def test_what_can_be_saved_can_be_loaded(tmp_path, name, data):
         (["a", "b"], [1, 1 << 63], "the count of 'b' is 9,223,372,036,854,775,808; it must be"),
         (["a", "b"], np.array([1, 1 << 63], np.uint64), "the count of 'b' is 9,223,372,036,854,775,808; it must be"),
         (["a", "b"], [1, 0.5], "the counts are not whole numbers"),
-        (["a", 2.0], [1, 1], "a word is expected, not 2.0, which is word 1"),
         (["a", b"b"], [1, 1], "a word is expected, not b'b', which is word 1"),
     ],
 )
 def test_vectors_that_could_not_be_loaded_are_not_made(words, counts, message):
     ones = np.ones((2, 2), np.float32)
-    for make in (
-        lambda: Vectors(words, ones, counts=counts),
-        lambda: Vectors(Vocabulary(words, counts), ones),
-    ):
+    for make in (lambda: Vectors(words, ones, counts=counts), lambda: Vectors(Vocabulary(words, counts), ones)):
         with pytest.raises(Any2VecError, match=message):
             make()
     with pytest.raises(Any2VecError, match="`loss` is 5; it must be a name"):
@@ -581,18 +575,6 @@ def test_nothing_is_not_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-HEADERS = [
-    {"e": tensor(), "t": tensor(offsets=(60, 120))},
-    {"e": tensor(), "t": tensor(offsets=(0, 60))},
-    {"e": tensor(), "t": tensor(offsets=(30, 90))},
-    {"e": tensor(), "t": tensor(offsets=(64, 124))},
-    {"e": tensor(offsets=(60, 120)), "t": tensor()},
-    {"e": tensor(offsets=(60, 120))},
-    {"__metadata__": {"a": "b"}, "e": tensor()},
-    {"__metadata__": {"a": 1}, "e": tensor()},
-    {"__metadata__": [], "e": tensor()},
-    {"__metadata__": None, "e": tensor()},
-]
 PIECES = ["0", "1", "60", "-60", "-0", "6e1", "60.0", "NaN", "null", "true", '"F32"', "[]", "{}", "[5,3]", "[0,60]"]
 PIECES += ["18446744073709551676"]
 
@@ -623,36 +605,6 @@ def test_what_the_safetensors_library_refuses_is_refused(tmp_path, header, more,
         assert ours == set(file.keys())
         for name in ours:
             assert file.get_tensor(name).tobytes() == map_tensors(path)[name].tobytes()
-
-
-@pytest.mark.parametrize(
-    ("header", "size", "expected"),
-    [
-        *(
-            (
-                HEADERS[i],
-                size,
-                f"tensor '{name}' begins at byte {at} of the numbers, where the one before ends at {end}",
-            )
-            for i, size, name, at, end in [
-                (1, 60, "t", 0, 60),
-                (2, 90, "t", 30, 60),
-                (3, 124, "t", 64, 60),
-                (5, 120, "e", 60, 0),
-            ]
-        ),
-        (b'{"%b":{"dtype":"F32"}}' % (b"x" * 5000), 60, "lacks dtype, shape or data_offsets"),
-        (b'{"%b":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "has no tensor 'e', only"),
-        (b'{"e":{"dtype":"\\n%b","shape":[1],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "not a matrix of F32"),
-        (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[-0,60]}}', 60, "-0 is no number"),
-        (HEADERS[7], 60, "the metadata are not texts with names"),
-        (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60],"shape":[5,3]}}', 60, "a key occurs twice"),
-    ],
-)
-def test_tensors_that_overlap_or_leave_holes(tmp_path, header, size, expected):
-    save(example(), tmp_path / "m")
-    (tmp_path / "m" / "vectors.safetensors").write_bytes(tensors(header, bytes(size)))
-    assert expected in refusal(tmp_path / "m")
 
 
 def _gensim(path, kind):

@@ -36,6 +36,16 @@ def vectors():
     return made()
 
 
+def share_of(vectors, communicator, start=3):
+    """Return the vectors of one of two hosts: words before or from `start`, and every other row of parts."""
+    parts, half = vectors.parts, slice(start) if communicator.rank == 0 else slice(start, None)
+    some = slice(communicator.rank, None, 2)
+    own = Parts(parts.settings, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
+    t = None if vectors.t is None else vectors.t[half]
+    how = {"counts": vectors.counts[half], "t": t, "loss": vectors.loss}
+    return Vectors(vectors.words[half], vectors.matrix[half], parts=own, **how)
+
+
 def naive(vectors, word):
     parts, i = vectors.parts, vectors.vocabulary.ids.get(word)
     return naive_mean(word, None if i is None else parts.own[i], parts.settings, parts.ids, parts.rows)
@@ -125,13 +135,10 @@ def test_copies_are_the_same(vectors):
 
 
 def test_hosts_that_have_some_rows_know_all_words_together(vectors):
-    parts, unknown = vectors.parts, ["wherever", "here", "there!"]
+    unknown = ["wherever", "here", "there!"]
 
     def ask(communicator):
-        half = slice(communicator.rank * 3, 3 if communicator.rank == 0 else None)
-        some = slice(communicator.rank, None, 2)
-        share = Parts(SETTINGS, parts.own[half], parts.ids[some], parts.rows[some], whole=False)
-        own = Vectors(WORDS[half], vectors.matrix[half], parts=share)
+        own = share_of(vectors, communicator)
         sharded = ShardedVectors(own, communicator)
         assert "wherever" not in own
         with pytest.raises(UnknownWordError):
@@ -151,27 +158,26 @@ def test_hosts_that_have_some_rows_know_all_words_together(vectors):
         assert [word for word, _ in near] == [word for word, _ in vectors.most_similar("wherever")]
 
 
+OWN = np.ones((2, 3))
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("make", "message"),
     [
-        ({"own": np.ones((2, 4))}, "do not fit"),
-        ({"rows": np.ones((2, 3))}, "do not fit"),
-        ({"ids": [1, 2, 90_000]}, "has 90,000; it must be from 0 to below 90,000"),
-        ({"ids": [-1, 2, 3]}, "has -1"),
-        ({"ids": [5, 2, 5]}, "has 5 twice"),
-        ({"ids": [0.5, 2, 5]}, "whole numbers"),
+        (lambda: Parts(SETTINGS, np.ones((2, 4)), [7, 2, 5], np.ones((3, 3))), "do not fit"),
+        (lambda: Parts(SETTINGS, OWN, [7, 2, 5], np.ones((2, 3))), "do not fit"),
+        (lambda: Parts(SETTINGS, OWN, [1, 90_000], OWN), "has 90,000; it must be from 0 to below 90,000"),
+        (lambda: Parts(SETTINGS, OWN, [-1, 2], OWN), "has -1"),
+        (lambda: Parts(SETTINGS, OWN, [5, 5], OWN), "has 5 twice"),
+        (lambda: Parts(SETTINGS, OWN, [0.5, 2], OWN), "whole numbers"),
+        (
+            lambda: Vectors(["a"], OWN[:1], parts=made().parts),
+            r"parts of shape \(7, 7\) do not fit e of shape \(1, 3\)",
+        ),
+        (lambda: Vectors(["a"], OWN[:1], parts=3), "`parts` is 3; Parts are expected"),
+        (lambda: made().parts.means(["a"]), "1 words do not fit 7 rows"),
     ],
 )
-def test_what_does_not_fit(change, message):
-    given = {"own": np.ones((2, 3)), "ids": [7, 2, 5], "rows": np.ones((3, 3)), **change}
+def test_what_does_not_fit(make, message):
     with pytest.raises(Any2VecError, match=message):
-        Vectors(["a", "b"], np.ones((2, 3)), parts=Parts(SETTINGS, **given))
-
-
-def test_parts_of_other_vectors_do_not_fit(vectors):
-    with pytest.raises(Any2VecError, match=r"parts of shape \(7, 7\) do not fit e of shape \(1, 7\)"):
-        Vectors(["a"], np.ones((1, 7)), parts=vectors.parts)
-    with pytest.raises(Any2VecError, match="`parts` is 3; Parts are expected"):
-        Vectors(["a"], np.ones((1, 7)), parts=3)
-    with pytest.raises(Any2VecError, match="1 words do not fit 7 rows"):
-        vectors.parts.means(["a"])
+        make()

@@ -32,6 +32,7 @@ def test_look_up(vectors):
     assert "w3" in vectors
     assert "x" not in vectors
     assert 3 not in vectors
+    assert b"w3" not in vectors
     assert list(vectors)[:2] == ["w0", "w1"]
     assert vectors["w3"].shape == (16,)
     np.testing.assert_array_equal(vectors[["w3", "w1", "w3"]], vectors.matrix[[3, 1, 3]])
@@ -58,17 +59,6 @@ def test_nothing_is_copied_and_nothing_can_be_written():
 def test_most_similar(vectors, positive, negative):
     expected = naive.most_similar(vectors.words, vectors.matrix, positive, negative, 7)
     assert_same(vectors.most_similar(positive, negative, topn=7), expected)
-
-
-def test_most_similar_as_gensim():
-    keyed = pytest.importorskip("gensim.models").KeyedVectors
-    vectors = random_vectors()
-    gensim = keyed(vectors.dim)
-    gensim.add_vectors(list(vectors.words), vectors.matrix)
-    for positive, negative in (["w3"], []), (["w1", "w2"], ["w5"]), (["w1", "w9", "w8"], []):
-        assert_same(vectors.most_similar(positive, negative), gensim.most_similar(positive, negative))
-    assert vectors.similarity("w1", "w2") == pytest.approx(float(gensim.similarity("w1", "w2")), abs=1e-6)
-    np.testing.assert_allclose(vectors.norms, np.linalg.norm(vectors.matrix, axis=1), rtol=1e-6)
 
 
 def test_a_norm_that_no_number_holds():
@@ -107,7 +97,7 @@ def test_restrict_and_topn(vectors):
     assert len(everything) == 199
     first = [pair for pair in everything if int(pair[0][1:]) < 20]
     assert_same(vectors.most_similar("w3", topn=1000, restrict=20), first)
-    assert_same(vectors.most_similar("w3", topn=3, restrict=1000), everything[:3])
+    assert_same(vectors.most_similar("w3", topn=np.int64(3), restrict=np.int32(1000)), everything[:3])
     assert_same(vectors.most_similar("w100", topn=1, restrict=20)[:1], vectors.most_similar("w100", restrict=20)[:1])
     assert vectors.most_similar("w3", topn=0) == []
     alone = Vectors(["a"], np.ones((1, 2), np.float32))
@@ -122,13 +112,6 @@ def test_ties_are_in_the_order_of_ids(monkeypatch):
         monkeypatch.setattr(search, "_BLOCK_QUERIES", 1)
         assert [word for word, _ in vectors.most_similar("c", topn=4)] == list("abde")
         assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
-
-
-def test_zero_rows_are_not_nan():
-    vectors = Vectors(["a", "zero", "c"], np.array([[1, 0], [0, 0], [-1, 0]], np.float32))
-    assert vectors.most_similar("a") == [("zero", 0.0), ("c", -1.0)]
-    assert vectors.most_similar("zero") == [("a", 0.0), ("c", 0.0)]
-    assert vectors.similarity("zero", "a") == 0.0
 
 
 def test_analogy():
@@ -150,90 +133,6 @@ def test_unknown_words_are_named_with_what_is_spelt_nearly_so(word, near):
         assert near in str(caught.value)
     with pytest.raises(Any2VecError, match="a word is expected, not None"):
         vectors[[None]]
-
-
-def test_integers_stand_for_their_digits():
-    vectors = Vectors(["7", "12", "0"], np.eye(3, dtype=np.float32))
-    assert vectors.id(12) == vectors.id(np.int64(12)) == 1
-    assert 7 in vectors
-    assert 8 not in vectors
-    assert (vectors[[7, "0"]] == vectors[["7", "0"]]).all()
-    assert vectors.most_similar(7) == vectors.most_similar([7]) == vectors.most_similar("7")
-    assert vectors.most_similar_batch([7, 12]) == vectors.most_similar_batch(["7", "12"])
-    assert vectors.similarity(7, 7) == 1
-    with pytest.raises(Any2VecError, match="no vector for '8'"):
-        vectors[8]
-    with pytest.raises(Any2VecError, match="a word is expected, not True"):
-        vectors[True]
-
-
-@pytest.mark.parametrize("words", [["7", "12", "cat"], ["0", "1", "007"], ["0", "1", "2.0"], ["0", "1", "+2"]])
-@pytest.mark.parametrize("number", [0, 1, 7, np.int8(7), np.int64(0), np.uint16(1), -1, 10**30])
-def test_an_integer_is_no_word_where_tokens_were_texts(words, number):
-    vectors = Vectors(words, np.eye(3, dtype=np.float32))
-    for ask in (
-        lambda: vectors[number],
-        lambda: vectors[[words[0], number]],
-        lambda: vectors.id(number),
-        lambda: vectors.get_index(number),
-        lambda: vectors.get_vector(number),
-        lambda: vectors.get_vecattr(number, "count"),
-        lambda: vectors.similarity(number, words[0]),
-        lambda: vectors.distance(words[0], number),
-        lambda: vectors.distances(number),
-        lambda: vectors.distances(words[0], [number]),
-        lambda: vectors.most_similar(number),
-        lambda: vectors.most_similar([number]),
-        lambda: vectors.most_similar([(number, 2.0)]),
-        lambda: vectors.most_similar(words[0], [number]),
-        lambda: vectors.most_similar_batch([number]),
-        lambda: vectors.most_similar_cosmul(number),
-        lambda: vectors.similar_by_word(number),
-        lambda: vectors.similar_by_key(number),
-        lambda: vectors.most_similar_to_given(words[0], [number]),
-        lambda: vectors.analogy(*words[:2], number),
-        lambda: vectors.get_mean_vector([words[0], number]),
-        lambda: vectors.n_similarity([words[0]], [number]),
-        lambda: vectors.rank(words[0], number),
-        lambda: vectors.closer_than(number, words[0]),
-        lambda: vectors.doesnt_match([*words, number]),
-    ):
-        with pytest.raises(Any2VecError, match=rf"^{number} is an integer, and stands for a word only where all"):
-            ask()
-    assert number not in vectors
-    assert not vectors.has_index_for(number)
-    assert vectors.get_index(number, -1) == -1
-    with pytest.raises(KeyError):
-        vectors.key_to_index[number]
-    with pytest.raises(Any2VecError, match=r"the word of its digits is '1', row 1 is `vectors.matrix\[1\]`$"):
-        vectors[1]
-
-
-@pytest.mark.parametrize("number", [3, np.int8(3), np.int64(3), np.uint8(3)])
-def test_words_that_are_all_integers(number):
-    vectors = Vectors(["3", "-1", "0"], np.eye(3, dtype=np.float32))
-    assert number in vectors
-    assert vectors[number].tolist() == vectors.get_vector(number).tolist() == [1, 0, 0]
-    with pytest.raises(Any2VecError, match="a word is expected, not array"):
-        vectors[np.array(number)]
-    assert vectors.most_similar(number) == vectors.most_similar([number]) == vectors.most_similar("3")
-    assert vectors.similarity(number, -1) == 0
-    with pytest.raises(Any2VecError, match="no vector for '1'; an integer stands for the word of its digits, row 1"):
-        vectors[1]
-
-
-def test_what_does_not_fit():
-    ones = np.ones((2, 3), np.float32)
-    with pytest.raises(Any2VecError, match="1 words do not fit a matrix of shape"):
-        Vectors(["a"], ones)
-    with pytest.raises(Any2VecError, match="'a' occurs twice"):
-        Vectors(["a", "a"], ones)
-    with pytest.raises(Any2VecError, match="2 words do not fit 1 counts"):
-        Vectors(["a", "b"], ones, counts=np.array([1]))
-    with pytest.raises(Any2VecError, match="does not fit e"):
-        Vectors(["a", "b"], ones, t=ones[:, :2])
-    with pytest.raises(Any2VecError, match="at least one"):
-        Vectors(["a", "b"], ones).most_similar([])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -264,18 +163,21 @@ def test_cosines_are_cosines(matrix, topn):
     assert len({word for word, _ in found}) == len(found)
 
 
+ONES = np.ones((2, 3), np.float32)
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
         (lambda v: v.most_similar(5.5), "a word, a vector or a sequence of these is expected, not 5.5"),
+        (lambda v: v.most_similar(b"34"), "expected, not b'34'"),
         (lambda v: v.most_similar(None), "at least one word or vector"),
-        (lambda v: v.most_similar([5.5]), "a word or a vector is expected, not 5.5"),
+        (lambda v: v.most_similar([]), "at least one word or vector"),
         (lambda v: v.most_similar([["w1", "w2"]]), r"a word or a vector is expected, not \['w1', 'w2'\]"),
         (lambda v: v.most_similar("w1", 5), "a sequence of these is expected, not 5"),
         (lambda v: v.most_similar_batch(5), "a sequence of these is expected, not 5"),
         (lambda v: v.most_similar_batch([None]), "a word or a vector is expected, not None"),
         (lambda v: v.most_similar("w1", topn=2.5), "`topn` is 2.5; it must be a whole number from 0 up"),
-        (lambda v: v.most_similar("w1", topn="10"), "`topn` is '10'; it must"),
         (lambda v: v.most_similar_batch(["w1"], topn=None), "`topn` is None; it must"),
         (lambda v: v.most_similar("w1", restrict=5, restrict_vocab=5), "are the same; give one"),
         (lambda v: v.most_similar("w1", clip_start=-1), "`clip_start` is -1; it must"),
@@ -283,40 +185,24 @@ def test_cosines_are_cosines(matrix, topn):
         (lambda v: v.most_similar([("w1", "w2")]), r"weight of an input is 'w2'; it must be a finite number"),
         (lambda v: v.most_similar([("w1", 10**400)]), r"weight of an input is 1000.*; it must be a finite number"),
         (lambda v: v.most_similar([("w1", np.nan)]), "weight of an input is nan"),
-        (lambda v: v.most_similar("w1", topn=-1), "`topn` is -1; it must"),
-        (lambda v: v.most_similar_batch(["w1"], topn=2.5), "`topn` is 2.5; it must"),
-        (lambda v: v.most_similar("w1", restrict=-1), "`restrict` is -1; it must be a whole number from 1 up"),
-        (lambda v: v.most_similar("w1", restrict=0), "`restrict` is 0; it must"),
-        (lambda v: v.most_similar("w1", restrict=2.5), "`restrict` is 2.5; it must"),
+        (lambda v: v.most_similar("w1", restrict=0), "`restrict` is 0; it must be a whole number from 1 up"),
         (lambda v: v.most_similar_batch(["w1"], restrict=-1), "`restrict` is -1; it must"),
         (lambda v: v.analogy("w1", "w2", "w3", restrict=-1), "`restrict` is -1; it must"),
         (lambda v: v.analogy("w1", "w2", 3.5), "a word or a vector is expected, not 3.5"),
-        (lambda v: v.similarity("w1", None), "a word or a vector is expected, not None"),
-        (lambda v: v[5.5], "a word is expected, not 5.5"),
+        (lambda v: v.similarity("w1", b"34"), "a word or a vector is expected, not b'34'"),
+        (lambda v: v[b"34"], "a word is expected, not b'34'"),
         (lambda v: v[None], "a word is expected, not None"),
-        (lambda v: Vectors(["a", "b"], [[1, 2], [3]]), "the matrix is not an array of numbers"),
-        (lambda v: Vectors(5, np.ones((2, 2))), "a sequence of words is expected, not 5"),
-        (lambda v: Vectors(["a", None], np.ones((2, 2))), "a word is expected, not None, which is word 1"),
-        (lambda v: Vectors(["a", "b"], np.ones((2, 2)), counts=["x", 1]), "the counts are not whole numbers"),
+        (lambda _: Vectors(["a", "b"], [[1, 2], [3]]), "the matrix is not an array of numbers"),
+        (lambda _: Vectors(5, ONES), "a sequence of words is expected, not 5"),
+        (lambda _: Vectors(["a"], ONES), "1 words do not fit a matrix of shape"),
+        (lambda _: Vectors(["a", "a"], ONES), "'a' occurs twice"),
+        (lambda _: Vectors(["a", "b"], ONES, counts=np.array([1])), "2 words do not fit 1 counts"),
+        (lambda _: Vectors(["a", "b"], ONES, t=ONES[:, :2]), "does not fit e"),
+        (lambda _: Vectors(["a", None], ONES), "a word is expected, not None, which is word 1"),
+        (lambda _: Vectors(["a", "b"], ONES, counts=["x", 1]), "the counts are not whole numbers"),
     ],
 )
 def test_arguments_that_make_no_sense(vectors, ask, message):
     with pytest.raises(Any2VecError, match=message) as caught:
         ask(vectors)
     assert "\n" not in str(caught.value)
-
-
-def test_numbers_of_numpy_are_numbers(vectors):
-    assert len(vectors.most_similar("w1", topn=np.int64(3), restrict=np.int32(50))) == 3
-
-
-def test_bytes_are_no_words():
-    vectors = Vectors([str(i) for i in range(100)], np.eye(100, dtype=np.float32))
-    for refused in (
-        lambda: vectors[b"34"],
-        lambda: vectors.most_similar(b"34"),
-        lambda: vectors.similarity("3", b"34"),
-    ):
-        with pytest.raises(Any2VecError, match="expected, not b'34'"):
-            refused()
-    assert b"34" not in vectors

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from any2vec.options import whole_number
 from any2vec.vectors import Vectors
 from any2vec.vectors.lookup import check_vectors
@@ -18,13 +16,11 @@ from any2vec.vectors.questions import (
     Questions,
     as_pairs,
     as_questions,
+    ask,
     correlations,
-    fold,
-    folded_ids,
-    meant_word,
+    cosines_of_pairs,
     require_scipy,
 )
-from any2vec.vectors.search import answer
 
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
 
@@ -125,26 +121,10 @@ def evaluate_analogies(
     if restrict is not None:
         restrict = whole_number("restrict", restrict, 1)
     questions = as_questions(questions)
-    words = vectors.words[:restrict]
-    ids = folded_ids(words)
-    counted: list[tuple[int, int, int]] = []  # of each section: its slice of `asked`, and all its questions
-    asked: list[list[int]] = []
-    for section in questions:
-        start = len(asked)
-        known = ([ids.get(fold(word), -1) for word in question] for question in section.questions)
-        asked.extend(question for question in known if min(question) >= 0)
-        counted.append((start, len(asked), len(section.questions)))
-    numbers = np.array(asked, np.int64).reshape(-1, 4)
-    number = len(words)
-    found = answer(vectors.matrix[:number], vectors.norms[:number], numbers, numbers[:, :3])
-    right = [
-        bool(cosine > 0) and fold(words[i]) == fold(words[wanted])  # compute-accuracy starts from 0
-        for i, cosine, wanted in zip(*found, numbers[:, 3], strict=True)
-    ]
     return AnalogyResult(
         tuple(
-            AnalogyScore(section.name, sum(right[start:end]), end - start, number - (end - start))
-            for section, (start, end, number) in zip(questions, counted, strict=True)
+            AnalogyScore(section.name, found.count(True), len(found) - found.count(None), found.count(None))
+            for section, found in zip(questions, ask(vectors, questions, restrict), strict=True)
         )
     )
 
@@ -212,13 +192,11 @@ def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
     """
     check_vectors(vectors)
     pairs = as_pairs(pairs)
-    ids = folded_ids(vectors.words)
-    meant = [(meant_word(a, vectors, ids), meant_word(b, vectors, ids), score) for a, b, score in pairs]
-    known = [(a, b, score) for a, b, score in meant if a is not None and b is not None]
-    cosines = np.array([vectors.similarity(a, b) for a, b, _ in known])
-    found = correlations(np.array([score for *_, score in known]), cosines)
+    cosines = cosines_of_pairs(vectors, pairs)
+    used = [(score, cosine) for (_, _, score), cosine in zip(pairs, cosines, strict=True) if cosine is not None]
+    found = correlations(used)
     pearson, spearman = (math.nan, math.nan) if found is None else (float(result.statistic) for result in found)
-    return SimilarityResult(spearman, pearson, len(known), len(pairs) - len(known))
+    return SimilarityResult(spearman, pearson, len(used), len(pairs) - len(used))
 
 
 class Checker(ABC):

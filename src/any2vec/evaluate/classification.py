@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, library, shown
-from any2vec.graph.build import HEADER
-from any2vec.graph.vertex_labels import VertexLabels, read_labels
+from any2vec.graph.vertex_labels import VertexLabels, labelled, labels_of
 from any2vec.io.memory import check_finite
 from any2vec.options import fraction, whole_number
 from any2vec.vectors import Vectors
@@ -22,7 +21,6 @@ from any2vec.vectors.lookup import check_vectors
 RATIOS = tuple(percent / 100 for percent in range(10, 100, 10))
 MEASURES = ("micro", "macro", "samples", "weighted", "accuracy")
 _TASK_BYTES = 4 << 30  # bounds the copies of the rows of splits fitted at the same time
-_NAMED = 3  # unknown vertices named in an error
 
 _Figures: TypeAlias = tuple[float, ...]
 
@@ -122,13 +120,7 @@ def evaluate_nodes(
     """
     check_vectors(vectors)
     _check_options(ratios, shuffles, seed, threads)
-    if isinstance(labels, str | os.PathLike):
-        labels = read_labels(labels)
-    elif isinstance(labels, Mapping):
-        labels = VertexLabels.of(labels)
-    elif not isinstance(labels, VertexLabels):
-        expected = "a file, a dict of labels, or what read_labels returns"
-        raise Any2VecError(f"labels: {expected} is expected, not {shown(labels)}")
+    labels = labels_of(labels)
     names, matrix, skipped = _labelled(vectors, labels, skip_unknown)
     for ratio in ratios:
         if not 0 < int(ratio * len(names)) < len(names):
@@ -157,30 +149,16 @@ def _check_options(ratios: Sequence[float], shuffles: int, seed: int, threads: i
 
 def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tuple[list[str], NDArray[np.bool_], int]:
     """Select the vertices that have labels and vectors; count those that have only labels."""
-    matrix = np.asarray(labels.matrix, np.bool_)
-    labelled = np.flatnonzero(matrix.any(axis=1))
-    if not len(labelled):
-        raise Any2VecError(f"{labels.source}: no vertex has a label")
-    known = np.array([labels.names[i] in vectors for i in labelled])
-    if not known.any():
-        raise Any2VecError(f"{labels.source}: none of the {len(labelled):,} labelled vertices has a vector")
-    unknown = labelled[~known]
-    if len(unknown) and not skip_unknown:
-        some = ", ".join(labels.where(i) for i in unknown[:_NAMED])
-        more = ", ..." if len(unknown) > _NAMED else ""
-        lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
-        hint = f"; {HEADER}" if len(labels.lines) and unknown.tolist() == [0] else ""
-        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out{hint}")
-    chosen = labelled[known]
-    if (used := int(matrix[chosen].any(axis=0).sum())) > len(chosen):
+    chosen, matrix, unknown = labelled(labels, vectors, "vertices", skip_unknown)
+    if (used := int(matrix.any(axis=0).sum())) > len(chosen):
         what = f"{len(chosen):,} vertices have {used:,} labels: too many to learn"
         raise Any2VecError(
             f"{labels.source}: {what}; if line i lists the vertices of label i, its `format` is 'labels'"
         )
-    if (matrix[chosen] == matrix[chosen[0]]).all():
+    if (matrix == matrix[0]).all():
         same = f"all {len(chosen):,} labelled vertices have the same labels"
         raise Any2VecError(f"{labels.source}: {same}: there is nothing to predict")
-    return [labels.names[i] for i in chosen], matrix[chosen], len(unknown)
+    return [labels.names[i] for i in chosen], matrix, unknown
 
 
 def _score(

@@ -107,10 +107,9 @@ def _holds_split(folder: Path) -> bool:
     """Recognize the three files by their lines: names, separated by a tab, and of the first also a weight."""
     for name, most in zip(PARTS, (3, 2, 2), strict=True):
         content, whole = start_of(folder / name, 1 << 16)
-        lines = content.split(b"\n")[:-1]
-        if (content and not lines) or not all(2 <= len(line.split(b"\t")) <= most for line in lines):
-            return False
-        if whole and not content.endswith(b"\n") and content:
+        *lines, rest = content.split(b"\n")
+        cut_off = rest and (whole or not lines)
+        if cut_off or not all(2 <= len(line.split(b"\t")) <= most for line in lines):
             return False
     return True
 
@@ -211,27 +210,31 @@ def _forest(links: _Keys, number: int, random: np.random.Generator) -> NDArray[n
     return kept[ranks]
 
 
-def _absent(links: _Keys, wanted: int, number: int, random: np.random.Generator) -> _Keys:
-    """Draw distinct pairs of vertices without an edge."""
-    vertices = np.unique(_pairs(links, number))
-    count = len(vertices)
-    possible = count * (count - 1) // 2
+def _absent(
+    links: _Keys, wanted: int, sides: list[NDArray[np.int64]], what: str, number: int, random: np.random.Generator
+) -> _Keys:
+    """Draw distinct pairs without an edge: an end of each side or, in ascending order, both ends of one side alone."""
+    one, other, alone = sides[0], sides[-1], len(sides) == 1
+    possible = len(one) * (len(one) - 1) // 2 if alone else len(one) * len(other)
     if possible - len(links) < wanted:
-        few = f"only {possible - len(links):,} pairs of vertices have no edge, and {wanted:,} are needed"
+        few = f"only {possible - len(links):,} pairs of {what} have no edge, and {wanted:,} are needed"
         raise Any2VecError(f"{_TOO_DENSE}: {few}; hide a smaller share")
-    if possible <= _DENSE * (len(links) + wanted):
-        first, second = np.divmod(np.arange(count * count), count)
-        keys = (vertices[first] * number + vertices[second])[first < second]
-        return np.sort(random.choice(keys[~np.isin(keys, links)], wanted, replace=False))
+
+    def keys_of(a: NDArray[np.int64], b: NDArray[np.int64]) -> _Keys:
+        return (np.minimum(a, b) * number + np.maximum(a, b))[a != b]
 
     def draw(several: int) -> _Keys:
-        pairs = vertices[random.integers(count, size=(several, 2))]
-        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        pairs.sort(axis=1)
-        found: _Keys = pairs @ np.array([number, 1])
-        return found
+        if alone:
+            return keys_of(*one[random.integers(len(one), size=(several, 2))].T)
+        return keys_of(*(random.choice(side, several) for side in sides))
 
-    return np.sort(_drawn(draw, links, wanted))
+    if possible <= _DENSE * (len(links) + wanted):
+        first, second = np.triu_indices(len(one), 1) if alone else np.indices((len(one), len(other))).reshape(2, -1)
+        keys = keys_of(one[first], other[second])
+        keys = random.choice(keys[~np.isin(keys, links)], wanted, replace=False)
+    else:
+        keys = _drawn(draw, links, wanted)
+    return np.sort(keys) if alone else keys
 
 
 def _drawn(draw: Callable[[int], _Keys], links: _Keys, wanted: int) -> _Keys:
@@ -253,15 +256,9 @@ def _absent_of_kinds(links: _Keys, hidden: _Keys, kinds: Kinds, random: np.rando
     for both in np.unique(hidden_joined).tolist():
         one, other = divmod(both, len(kinds.names))
         of_both, wanted = joined == both, int(np.count_nonzero(hidden_joined == both))
-        if one == other:
-            found.append(_absent(links[of_both], wanted, number, random))
-            continue
-        sides = [np.unique(column) for column in ends[of_both].T]
-        possible = len(sides[0]) * len(sides[1]) - int(np.count_nonzero(of_both))
-        if possible < wanted:
-            few = f"only {possible:,} pairs of {kinds.names[one]} and {kinds.names[other]} have no edge"
-            raise Any2VecError(f"{_TOO_DENSE}: {few}, and {wanted:,} are needed; hide a smaller share")
-        found.append(_across(links[of_both], wanted, sides, number, random))
+        sides = [np.unique(ends[of_both])] if one == other else [np.unique(column) for column in ends[of_both].T]
+        what = "vertices" if one == other else f"{kinds.names[one]} and {kinds.names[other]}"
+        found.append(_absent(links[of_both], wanted, sides, what, number, random))
     return hidden[np.argsort(hidden_joined, kind="stable")], np.concatenate(found)
 
 
@@ -269,20 +266,6 @@ def _by_kind(pairs: NDArray[np.int64], kinds: Kinds) -> NDArray[np.int64]:
     """Order the ends of pairs by their kinds."""
     turned = kinds.of[pairs[:, 0]] > kinds.of[pairs[:, 1]]
     return np.where(turned[:, None], pairs[:, ::-1], pairs)
-
-
-def _across(
-    links: _Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, random: np.random.Generator
-) -> _Keys:
-    """Draw distinct pairs without an edge, one end of each side, of which there are enough."""
-
-    def keys_of(one: NDArray[np.int64], other: NDArray[np.int64]) -> _Keys:
-        return np.minimum(one, other) * number + np.maximum(one, other)
-
-    if len(sides[0]) * len(sides[1]) <= _DENSE * (len(links) + wanted):
-        keys = keys_of(sides[0][:, None], sides[1]).ravel()
-        return random.choice(keys[~np.isin(keys, links)], wanted, replace=False)
-    return _drawn(lambda count: keys_of(*(random.choice(side, count) for side in sides)), links, wanted)
 
 
 def _pairs(keys: _Keys, number: int) -> NDArray[np.int64]:

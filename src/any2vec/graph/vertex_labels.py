@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.build import ReadOptions
+from any2vec.graph.build import HEADER, ReadOptions
 from any2vec.graph.names import label_name, vertex_name
 from any2vec.graph.readers import GraphWarning, detect_format
 from any2vec.graph.reading import checked_text, graph_file
@@ -19,6 +19,8 @@ from any2vec.graph.vertex_kinds import read_fields
 from any2vec.io.inputs import InputFile
 
 _EXPECTED = "expected lines of a vertex and its labels"
+
+_NAMED = 3  # unknown vertices in an error
 
 LABEL_FORMATS = ("auto", "vertices", "labels", "mat")
 
@@ -191,3 +193,38 @@ def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
 def _sorted(labels: Iterable[str]) -> list[str]:
     labels = sorted(labels)
     return sorted(labels, key=int) if all(label.isdecimal() for label in labels) else labels
+
+
+def labels_of(labels: Any) -> VertexLabels:
+    """Return labels that a user gave: read if they are a file, made if they are a dict."""
+    if isinstance(labels, str | os.PathLike):
+        return read_labels(labels)
+    if isinstance(labels, Mapping):
+        return VertexLabels.of(labels)
+    if isinstance(labels, VertexLabels):
+        return labels
+    expected = "a file, a dict of labels, or what read_labels returns"
+    raise Any2VecError(f"labels: {expected} is expected, not {shown(labels)}")
+
+
+def labelled(
+    labels: VertexLabels, known: Container[str], what: str, skip_unknown: bool
+) -> tuple[NDArray[np.intp], NDArray[np.bool_], int]:
+    """Return which vertices have a label and are known, their labels, and how many others have a label.
+
+    These are an error that calls them `what`, unless they are skipped.
+    """
+    matrix = np.asarray(labels.matrix, np.bool_)
+    found = np.flatnonzero(matrix.any(axis=1))
+    if not len(found):
+        raise Any2VecError(f"{labels.source}: no vertex has a label")
+    has = np.array([labels.names[i] in known for i in found])
+    if not has.any():
+        raise Any2VecError(f"{labels.source}: none of the {len(found):,} labelled {what} has a vector")
+    unknown = found[~has]
+    if len(unknown) and not skip_unknown:
+        some = ", ".join(labels.where(i) for i in unknown[:_NAMED]) + ", ..." * (len(unknown) > _NAMED)
+        lacking = f"{len(unknown):,} of {len(found):,} labelled {what} have no vector: {some}"
+        hint = f"; {HEADER}" if len(labels.lines) and unknown.tolist() == [0] else ""
+        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out{hint}")
+    return found[has], matrix[found[has]], len(unknown)

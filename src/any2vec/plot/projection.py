@@ -133,7 +133,7 @@ Labels: TypeAlias = "str | os.PathLike[str] | VertexLabels | Mapping[Any, Any]"
 MOST = 200
 """Groups of a map; of more, nobody can tell the colours, and a page is slow."""
 
-_NAMED = 3  # words in an error, and in the name of a class
+_NAMED = 3  # words in the name of a class
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,39 +144,18 @@ class Groups:
     names: list[str]  # the names of the groups
 
 
-def labels_of(labels: Any) -> "VertexLabels":
-    """Return labels that a user gave, read if they are a file."""
-    from any2vec.graph.vertex_labels import VertexLabels, read_labels
-
-    if isinstance(labels, str | os.PathLike):
-        return read_labels(labels)
-    if isinstance(labels, VertexLabels):
-        return labels
-    if isinstance(labels, Mapping):
-        return VertexLabels.of(labels)
-    expected = "a file, a dict of labels, or what read_labels returns"
-    raise Any2VecError(f"labels: {expected} is expected, not {shown(labels)}")
-
-
-def by_labels(
-    words: Sequence[str], labels: "VertexLabels", known: Container[str], *, skip_unknown: bool = False
-) -> Groups:
+def by_labels(words: Sequence[str], given: "Labels", known: Container[str], *, skip_unknown: bool = False) -> Groups:
     """Group words by their labels; of a word with several, by the most frequent one.
 
     Labels of words that are not `known` are an error, as where labels are predicted, unless they are skipped.
     """
-    matrix = np.asarray(labels.matrix, np.bool_)
-    labelled = np.flatnonzero(matrix.any(axis=1))
-    unknown = [i for i in labelled.tolist() if labels.names[i] not in known]
-    if len(unknown) == len(labelled):
-        raise Any2VecError(f"{labels.source}: none of the {len(labelled):,} labelled words has a vector")
-    if unknown and not skip_unknown:
-        some = ", ".join(labels.where(i) for i in unknown[:_NAMED])
-        more = ", ..." if len(unknown) > _NAMED else ""
-        lacking = f"{len(unknown):,} of {len(labelled):,} labelled words have no vector: {some}{more}"
-        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out")
+    from any2vec.graph.vertex_labels import labelled, labels_of
+
+    labels = labels_of(given)
+    chosen, matrix, _ = labelled(labels, known, "words", skip_unknown)
     places = {word: i for i, word in enumerate(words)}
-    pairs = [(places[labels.names[i]], i) for i in labelled if labels.names[i] in places]
+    named = [labels.names[i] for i in chosen]
+    pairs = [(places[name], row) for row, name in enumerate(named) if name in places]
     if not pairs:
         raise Any2VecError(f"{labels.source}: none of the {len(words):,} words of the map has a label")
     shown_rows, rows = (np.array(column) for column in zip(*pairs, strict=True))

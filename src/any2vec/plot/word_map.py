@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, is_installed, library, missing_extra, shown
 from any2vec.io.outputs import Kind, check_writable, replacing_file, start_of
 from any2vec.io.shown import PAGE_ENDINGS, is_page
-from any2vec.options import can_be_path, plain_number
+from any2vec.options import as_path, plain_number
 from any2vec.plot.projection import NAMES, NONE, Groups, colours
 
 if TYPE_CHECKING:
@@ -49,22 +49,6 @@ def check_size(width: object, height: object) -> None:
         number = plain_number(value)
         if number is None or not _LEAST <= number <= _MOST:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number of inches, {_LEAST:g} to {_MOST:g}")
-
-
-def _draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
-    """Draw points in the colours of groups, and words where they do not overlap, most frequent first."""
-    check_size(width, height)
-    figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
-    canvas = library("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg(figure)  # measures texts
-    axes = figure.add_subplot()
-    axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
-    colour = _points(axes, words)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on signs that the font lacks
-        figure.draw_without_rendering()  # the layout must be known
-        _texts(axes, words, colour, canvas.get_renderer())
-    return figure
 
 
 def rendered(figure: "Figure", kind: str, mark: str) -> bytes:
@@ -183,7 +167,7 @@ class WordMap:
         return f"<WordMap: {len(self):,} words by {self.method}>"
 
     def figure(self, width: float = 8.0, height: float = 6.0) -> "Figure":
-        """Draw a figure of matplotlib, with as many words as do not overlap.
+        """Draw a figure of matplotlib, with as many words as do not overlap, most frequent first.
 
         Parameters
         ----------
@@ -200,7 +184,18 @@ class WordMap:
         Any2VecError
             If a side is not 0.5 to 100 inches, or matplotlib is not installed.
         """
-        return _draw(self, width, height)
+        check_size(width, height)
+        figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
+        canvas = library("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg(figure)  # measures texts
+        axes = figure.add_subplot()
+        axes.set_axis_off()
+        axes.set_aspect("equal", adjustable="datalim")
+        colour = _points(axes, self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on signs that the font lacks
+            figure.draw_without_rendering()  # the layout must be known
+            _texts(axes, self, colour, canvas.get_renderer())
+        return figure
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False, title: str = "") -> None:
         """Write a page or a picture.
@@ -223,16 +218,14 @@ class WordMap:
         if is_page(target):
             content = _page(self, title or f"{len(self):,} words").encode()
         else:
-            content = rendered(_draw(self), target.suffix.lower()[1:], _MARK)
+            content = rendered(self.figure(), target.suffix.lower()[1:], _MARK)
         with replacing_file(target) as file:
             file.write(content)
 
 
 def check_output(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Return the path of a map; raise now if it could not be written later."""
-    if not isinstance(path, str | os.PathLike) or not can_be_path(os.fspath(path)):
-        raise Any2VecError(f"path: the name of a file is expected, not {shown(path)}")
-    target = Path(path)
+    target = as_path(path)
     library = _ENDINGS.get(target.suffix.lower())
     if library is None:
         raise Any2VecError(f"{target}: is no name of a map; it must end with {', '.join(_ENDINGS)}")
@@ -255,12 +248,14 @@ def _page(words: "WordMap", title: str) -> str:
     """Return the page."""
     names = ("bokeh.core.templates", "bokeh.embed", "bokeh.resources")
     templates, embed, resources = (library(name, "plot") for name in names)
-    order, document = _document(words)
+    numbers, group_names, chosen = _groups(words)
+    document = _document(words, numbers, chosen)
     template = templates.get_env().from_string(_file("page.html"))
-    variables = {"style": _file("page.css"), "script": _file("page.js"), "data": _data(words, order)}
-    variables["method"] = NAMES[words.method]
-    inline = resources.INLINE
-    html: str = embed.file_html(document, inline, _printable(title), template=template, template_variables=variables)
+    data = _data(words, numbers, group_names, chosen)
+    variables = {"style": _file("page.css"), "script": _file("page.js"), "data": data, "method": NAMES[words.method]}
+    html: str = embed.file_html(
+        document, resources.INLINE, _printable(title), template=template, template_variables=variables
+    )
     return html
 
 
@@ -274,7 +269,7 @@ def _groups(words: "WordMap") -> tuple[NDArray[np.int32], list[str], list[str]]:
     return numbers + 1, ["none", *names], [NONE, *chosen]
 
 
-def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], list[str]], Any]:
+def _document(words: "WordMap", numbers: NDArray[np.int32], chosen: list[str]) -> Any:
     """Make Bokeh's plot: a scatter of each group, the words that were chosen, and texts, which page.js fills."""
     from bokeh.core.properties import value
     from bokeh.document import Document
@@ -282,7 +277,6 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
     from bokeh.models import ColumnDataSource, CustomJS, Range1d
     from bokeh.plotting import figure
 
-    grouped = _groups(words)
     size, alpha = next(((size, alpha) for most, size, alpha in _POINTS if len(words) <= most), _MANY)
     plot = figure(
         output_backend="webgl",
@@ -298,13 +292,13 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
     )
     plot.axis.visible = plot.grid.visible = False
     layers = []
-    for number, colour in enumerate(grouped[2]):
-        x, y = words.coordinates[grouped[0] == number].T
+    for number, colour in enumerate(chosen):
+        x, y = words.coordinates[numbers == number].T
         source = ColumnDataSource({"x": x.copy(), "y": y.copy()})
         how = {"size": size, "color": colour, "alpha": alpha, "line_color": None}
         layers.append(plot.scatter("x", "y", source=source, visible=False, **how))  # until page.js knows the view
-    chosen = ColumnDataSource({"x": [], "y": [], "size": [], "width": []})
-    plot.scatter("x", "y", source=chosen, size="size", line_width="width", fill_alpha=0, line_color="#111111")
+    picked = ColumnDataSource({"x": [], "y": [], "size": [], "width": []})
+    plot.scatter("x", "y", source=picked, size="size", line_width="width", fill_alpha=0, line_color="#111111")
     tags = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []})
     plot.text(
         "x",
@@ -322,18 +316,17 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
         padding=1,
         y_offset=-size // 2 - 2,
     )
-    models = {"plot": plot, "layers": layers, "chosen": chosen, "tags": tags}
+    models = {"plot": plot, "layers": layers, "chosen": picked, "tags": tags}
     document = Document()
     document.add_root(plot)
     document.js_on_event(DocumentReady, CustomJS(args=models, code="wordMap.start({plot, layers, chosen, tags})"))
     for event, name in ((MouseMove, "hover"), (MouseLeave, "leave"), (Tap, "tap")):
         plot.js_on_event(event, CustomJS(code=f"wordMap.{name}(cb_obj)"))
-    return grouped, document
+    return document
 
 
-def _data(words: "WordMap", grouped: tuple[NDArray[np.int32], list[str], list[str]]) -> str:
+def _data(words: "WordMap", numbers: NDArray[np.int32], names: list[str], chosen: list[str]) -> str:
     """Return what page.js reads, as JSON that a <script> can hold; numbers are little-endian, in base64."""
-    numbers, names, chosen = grouped
     data = {
         "words": [_printable(word) for word in words.words],
         "groups": _packed(numbers, "<u2"),

@@ -127,20 +127,15 @@ def as_report(report: Any) -> Report:
         raise Any2VecError(f"`report` is {shown(report)}: {error}; {wanted}") from None
 
 
-def _of_figures(found: Any) -> Report:
-    report = _typed(found)
-    _check_lists(report)
-    return report
-
-
 def _typed(found: Any) -> Report:
     if not isinstance(found, dict) or not found.keys() >= {"options", "rounds", "vocabulary"}:
         raise ValueError("it has other names")
     return typed(found, Report)
 
 
-def _check_lists(report: Report) -> None:
-    """Raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
+def _of_figures(found: Any) -> Report:
+    """Return a report; raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
+    report = _typed(found)
     rounds = report.rounds
     found = {name: lists_of(value) for name, value in vars(rounds).items() if name not in ("count", "each", "by_host")}
     since = [name for name in ("largest", "waited", "hidden") if found[name] == [[]]]  # earlier versions had none
@@ -155,6 +150,7 @@ def _check_lists(report: Report) -> None:
         raise ValueError("a check has no epoch")
     if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
         raise ValueError("a number is too large")
+    return report
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -88,42 +88,33 @@ def _panels_of_hosts(report: Report) -> Iterator[Panel]:
         yield Panel("Largest change", note, lambda axes: _lines(axes, rounds, largest, ""))
 
 
-def draw(report: Report, columns: int = 2) -> "Figure":
+def draw(report: Report) -> "Figure":
     """Draw all panels into one figure of matplotlib."""
-    chosen = list(panels(report))
-    columns = max(1, min(columns, len(chosen)))
-    lines = max(1, -(-len(chosen) // columns))
-    figure = _figure(_WIDTH * columns, _HEIGHT * lines)
-    for place, panel in enumerate(chosen, 1):
-        axes = figure.add_subplot(lines, columns, place)
-        axes.set_title(panel.title, fontsize=10)
-        panel.draw(axes)
-        _plain(axes)
-    return figure
+    return _draw(list(panels(report)), titled=True)
 
 
 def figure_of(panel: Panel) -> "Figure":
     """Draw a panel alone, without its title."""
-    figure = _figure(_WIDTH, _HEIGHT)
-    axes = figure.add_subplot()
-    panel.draw(axes)
-    _plain(axes)
+    return _draw([panel], titled=False)
+
+
+def _draw(chosen: list[Panel], *, titled: bool) -> "Figure":
+    """Draw panels, two beside each other; lines and texts that are no figures are pale."""
+    columns = max(1, min(2, len(chosen)))
+    lines = max(1, -(-len(chosen) // columns))
+    size = _WIDTH * columns, _HEIGHT * lines
+    figure: Figure = library("matplotlib.figure", "plot").Figure(size, layout="constrained")
+    for place, panel in enumerate(chosen, 1):
+        axes: Any = figure.add_subplot(lines, columns, place)
+        if titled:
+            axes.set_title(panel.title, fontsize=10)
+        panel.draw(axes)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color("#aaaaaa")
+        axes.tick_params(labelsize=8, color="#aaaaaa")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set_size(8)
     return figure
-
-
-def _figure(width: float, height: float) -> "Figure":
-    figure: Figure = library("matplotlib.figure", "plot").Figure((width, height), layout="constrained")
-    return figure
-
-
-def _plain(axes: Any) -> None:
-    """Leave lines and texts that are no figures pale."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8, color="#aaaaaa")
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color("#aaaaaa")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.label.set_size(8)
 
 
 def _loss(axes: Any, report: Report) -> None:
@@ -136,8 +127,7 @@ def _loss(axes: Any, report: Report) -> None:
         first = len(report.loss) - len(report.held_out) + 1  # those before a run was resumed are not in a log
         epochs = np.arange(first, len(report.loss) + 1)
         axes.plot(epochs, report.held_out, **_line(len(epochs)), color=_SECOND, label="held out")
-    axes.set_xlabel("epoch")
-    _whole(axes)
+    _whole(axes, "epoch")
     if len(axes.lines) > 1:
         axes.legend(frameon=False, fontsize=8)
 
@@ -158,8 +148,7 @@ def _checks(axes: Any, report: Report, names: list[str]) -> None:
     for name, colour in zip(names, colours(len(names)), strict=True):
         found = [(check["epoch"], check[name]) for check in report.checks if name in check]
         axes.plot(*zip(*found, strict=True), **_line(len(found)), color=colour, label=name)
-    axes.set_xlabel("epoch")
-    _whole(axes)
+    _whole(axes, "epoch")
     if len(names) > 1:
         legend_below(axes)
 
@@ -222,8 +211,7 @@ def _orthogonality(axes: Any, rounds: Rounds) -> None:
     ):
         axes.plot(rounds.epochs, values, ".", markersize=3, color=colour, label=name)
     axes.set_ylim(0, 1.02)
-    axes.set_xlabel("epoch")
-    _whole(axes)
+    _whole(axes, "epoch")
     axes.legend(frameon=False, fontsize=8)
 
 
@@ -247,9 +235,8 @@ def _step(phase: str, matrix: str, kind: str) -> str:
 
 
 def _by_round(axes: Any, rounds: Rounds) -> None:
-    axes.set_xlabel("round")
     axes.set_xlim(0, len(rounds.epochs) * rounds.each)
-    _whole(axes)
+    _whole(axes, "round")
 
 
 def _line(points: int) -> dict[str, Any]:
@@ -261,10 +248,11 @@ def legend_below(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.2), ncol=2, borderaxespad=0)
 
 
-def _whole(axes: Any) -> None:
-    """Let ticks be whole numbers, even if there is only one."""
+def _whole(axes: Any, name: str) -> None:
+    """Name the horizontal axis; its ticks are whole numbers, even if there is only one."""
     from matplotlib.ticker import MaxNLocator
 
+    axes.set_xlabel(name)
     if axes.get_xlim()[1] >= 1:  # else a part of the first epoch
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 

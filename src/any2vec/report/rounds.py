@@ -58,21 +58,6 @@ def pack_round_stats(
     return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, [combined.largest], sent, clocked])
 
 
-_Merge = Callable[[float, float, int], float]  # an entry of so many rounds, with one more
-
-
-def _sum(entry: float, value: float, _: int) -> float:
-    return entry + value
-
-
-def _max(entry: float, value: float, _: int) -> float:
-    return max(entry, value)
-
-
-def _mean(entry: float, value: float, rounds: int) -> float:
-    return _weighted(entry, value, 1 / (rounds + 1))
-
-
 def _weighted(entry: float, value: float, weight: float) -> float:
     """Mean of an entry and a value, which has some of the weight."""
     if math.isnan(entry) or math.isnan(value):  # rounds that nothing is known of
@@ -80,10 +65,15 @@ def _weighted(entry: float, value: float, weight: float) -> float:
     return entry + (value - entry) * weight
 
 
-_MERGES: dict[str, _Merge] = {
-    **dict.fromkeys(("epochs", "elapsed", "largest"), _max),
-    **dict.fromkeys(("words", "samples", "seconds", "slowest", "bytes", "waited", "hidden"), _sum),
-    **dict.fromkeys(("touched", "orthogonality", "orthogonal"), _mean),
+_MERGES: dict[str, Callable[[float, float, int], float]] = {  # an entry of so many rounds, with one more
+    **dict.fromkeys(("epochs", "elapsed", "largest"), lambda entry, value, _: max(entry, value)),
+    **dict.fromkeys(
+        ("words", "samples", "seconds", "slowest", "bytes", "waited", "hidden"), lambda entry, value, _: entry + value
+    ),
+    **dict.fromkeys(
+        ("touched", "orthogonality", "orthogonal"),
+        lambda entry, value, rounds: _weighted(entry, value, 1 / (rounds + 1)),
+    ),
 }
 """By the names of the lists of `Rounds`; the loss is a mean over samples."""
 

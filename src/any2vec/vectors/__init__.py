@@ -6,6 +6,7 @@ from any2vec.vectors import derived, questions
 from any2vec.vectors import index as indexes
 from any2vec.vectors.derived import Conversions
 from any2vec.vectors.export import Exports
+from any2vec.vectors.files import read_vectors
 from any2vec.vectors.files.hub import Hub
 from any2vec.vectors.gensim_names import GensimNames
 from any2vec.vectors.maps import Maps
@@ -78,6 +79,4 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     Any2VecError
         If it does not exist, is damaged, or has an unknown ending.
     """
-    from any2vec.vectors.files import read_vectors
-
     return Vectors.of(read_vectors(path))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, method_meant, shown
 from any2vec.options import as_word, whole_number
-from any2vec.vectors.lookup import Query
+from any2vec.vectors.lookup import Query, numbers_of
 from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of, directions
 
@@ -297,10 +297,7 @@ def _floats(numbers: Any) -> NDArray[np.floating[Any]]:
 
 
 def _weights(weights: Any, number: int) -> NDArray[np.float64]:
-    try:
-        shares = np.ones(number) if weights is None else np.asarray(weights, np.float64)
-    except (TypeError, ValueError):
-        shares = np.empty(())
+    shares = np.ones(number) if weights is None else numbers_of(weights, np.float64)
     if shares.shape != (number,) or not np.isfinite(shares).all():
         raise Any2VecError(f"`weights` is {shown(weights)}; {number:,} finite numbers are expected, as many as `keys`")
     return shares

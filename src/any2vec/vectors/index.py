@@ -104,27 +104,21 @@ class Index:
         topn = min(topn, len(self))
         ids = np.full((len(queries), topn), -1, np.int64)
         cosines = np.full((len(queries), topn), -np.inf, np.float32)
-        for start in range(0, len(queries) if topn else 0, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            ids[part], cosines[part] = self._best(queries[part], topn, None if excluded is None else excluded[part])
-        return ids, cosines
-
-    def _best(
-        self, queries: NDArray[np.float32], topn: int, excluded: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        faiss = _faiss_library()
         matrix, norms = self.vectors.matrix, self.vectors.norms
         wanted = min(len(self), topn + _SLACK + (0 if excluded is None else excluded.shape[1]))
-        directions = np.ascontiguousarray(unit(queries))
-        _, found = self.lists.search(directions, wanted, params=faiss.SearchParametersIVF(nprobe=self.probes))
-        scores = np.full(found.shape, -np.inf, np.float32)
-        for query, rows, score in zip(directions, found, scores, strict=True):
-            known = rows[: np.count_nonzero(rows >= 0)]  # the rest is -1
-            score[: len(known)] = (matrix[known] @ query) / no_zeros(norms[known])
-        if excluded is not None:
-            scores[(found[:, :, None] == excluded[:, None, :]).any(axis=2)] = -np.inf
-        order = np.lexsort((found, -scores), axis=-1)[:, :topn]
-        ids, cosines = np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
+        parameters = _faiss_library().SearchParametersIVF(nprobe=self.probes)
+        for start in range(0, len(queries) if topn else 0, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            units = np.ascontiguousarray(unit(queries[part]))
+            _, found = self.lists.search(units, wanted, params=parameters)
+            scores = np.full(found.shape, -np.inf, np.float32)
+            for query, rows, score in zip(units, found, scores, strict=True):
+                known = rows[: np.count_nonzero(rows >= 0)]  # the rest is -1
+                score[: len(known)] = (matrix[known] @ query) / no_zeros(norms[known])
+            if excluded is not None:
+                scores[(found[:, :, None] == excluded[part, None, :]).any(axis=2)] = -np.inf
+            order = np.lexsort((found, -scores), axis=-1)[:, :topn]
+            ids[part], cosines[part] = (np.take_along_axis(values, order, axis=1) for values in (found, scores))
         ids[cosines == -np.inf] = -1
         return ids, cosines
 

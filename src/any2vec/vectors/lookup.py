@@ -5,7 +5,7 @@ import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ NEGATIVE, HIERARCHICAL = "negative", "hierarchical"
 
 _SHOWN = 10  # words in a notebook
 _COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
+
+_Float = TypeVar("_Float", np.float32, np.float64)
 
 Query: TypeAlias = str | int | NDArray[np.float32]
 """A word, an integer for the word of its digits where all words are integers, or a vector of shape (D,)."""
@@ -225,11 +227,7 @@ class Lookup:
     def _vector(self, query: Any) -> NDArray[np.float32]:
         """Return the vector of a word or the vector given, shape (D,), all finite."""
         query = self._as_word(query)
-        try:
-            with np.errstate(over="ignore"):
-                vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
-        except (TypeError, ValueError):
-            vector = np.empty((), np.float32)
+        vector = self[query] if isinstance(query, str) else numbers_of(query, np.float32)
         if vector.ndim == 0:
             raise Any2VecError(f"a word or a vector is expected, not {shown(query)}")
         if vector.shape != (self.dim,):
@@ -250,6 +248,15 @@ class Lookup:
             word = unit and isinstance(self._as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
         return total / (np.abs(weights).sum() or 1)
+
+
+def numbers_of(value: Any, kind: type[_Float]) -> NDArray[_Float]:
+    """Return an array of numbers, not copied if it is one of this kind; of anything else one without dimensions."""
+    try:
+        with np.errstate(over="ignore"):  # callers refuse infinities
+            return np.asarray(value, kind)
+    except (TypeError, ValueError):
+        return np.empty((), kind)
 
 
 def check_vectors(value: object) -> None:

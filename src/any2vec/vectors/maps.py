@@ -17,7 +17,7 @@ from any2vec.errors import Any2VecError, UnknownWordError, library, shown
 from any2vec.options import as_path, can_be_path, whole_number
 from any2vec.vectors.lookup import Lookup, check_vectors
 from any2vec.vectors.questions import read_lines
-from any2vec.vectors.search import directions, neighbour_graph, no_zeros
+from any2vec.vectors.search import directions, neighbour_graph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,7 +158,6 @@ class Maps(Lookup):
         seed, neighbours = whole_number("seed", seed, 0), whole_number("neighbours", neighbours, 0)
         if labels is not None and clusters is not None:
             raise Any2VecError("`labels` and `clusters` both give words their groups; give one of them")
-        known = None if labels is None else projection.labels_of(labels)
         ids = self._shown(words, top)
         if len(ids) < projection.FEWEST:
             raise Any2VecError(f"a map needs at least {projection.FEWEST} words, not {len(ids)}")
@@ -166,12 +165,11 @@ class Maps(Lookup):
             raise Any2VecError("vectors of 1 dimension have no map: it needs at least 2")
         names = [self.words[i] for i in ids]
         grouped: Groups | None = None
-        if known is not None:
-            grouped = projection.by_labels(names, known, self, skip_unknown=skip_unknown)
+        if labels is not None:
+            grouped = projection.by_labels(names, labels, self, skip_unknown=skip_unknown)
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
-        rows: NDArray[np.float32] = self.matrix[ids]
-        rows /= no_zeros(self.norms[ids])[:, None]
+        rows = directions(self.matrix[ids], self.norms[ids])
         topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
         projection.check_rows(rows)
         if method == "umap":
@@ -222,7 +220,11 @@ class Maps(Lookup):
         if top is not None:
             raise Any2VecError("`words` and `top` both say which words to show; give one of them")
         source = "words"
-        if isinstance(words, str) and words in self.vocabulary.ids and not _is_file(words):
+        if (
+            isinstance(words, str)
+            and words in self.vocabulary.ids
+            and not (can_be_path(words) and Path(words).is_file())
+        ):
             words = [words]
         if isinstance(words, str | os.PathLike):
             source = str(words)
@@ -254,7 +256,3 @@ class Maps(Lookup):
         some = Lookup(names, self.matrix[ids])
         found = classes(some, number, seed=seed, threads=1)
         return by_classes(names, ids, some.matrix, found)
-
-
-def _is_file(name: str) -> bool:
-    return can_be_path(name) and Path(name).is_file()

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, counted, file_error, is_installed, missing_extra, shown
 from any2vec.io.inputs import HEAD, refuse, split, strip
 from any2vec.options import as_path, whole_number
-from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.neighbours import Neighbours
 from any2vec.vectors.search import answer
 
@@ -42,26 +41,9 @@ def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
     return [strip(line) for line in text.split("\n")]
 
 
-def fold(word: str) -> str:
-    """Map the spellings of a word in upper and lower case to one: upper case, as word2vec's compute-accuracy does."""
-    return word.upper()
-
-
-def folded_ids(words: Iterable[str]) -> dict[str, int]:
-    """Map folded words to ids; of several words that fold to the same, the first (most frequent) wins."""
-    ids: dict[str, int] = {}
-    for i, word in enumerate(words):
-        ids.setdefault(fold(word), i)
-    return ids
-
-
-def meant_word(word: str, vectors: Lookup, ids: dict[str, int], fold_case: bool = True) -> str | None:
-    """Return the word that a set means: one of `ids`, else one that has a vector from its parts, in lower case."""
-    found = ids.get(fold(word) if fold_case else word)
-    if found is not None:
-        return vectors.words[found]
-    spelt = word.lower() if fold_case else word
-    return spelt if vectors.parts is not None and spelt in vectors else None
+def fold(word: str, fold_case: bool = True) -> str:
+    """Map spellings in upper and lower case to one, if wanted: upper case, as word2vec's compute-accuracy does."""
+    return word.upper() if fold_case else word
 
 
 _Question: TypeAlias = tuple[str, str, str, str]
@@ -177,11 +159,12 @@ def require_scipy() -> None:
         raise missing_extra("scipy", "evaluate")
 
 
-def correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any] | None:
+def correlations(pairs: Sequence[tuple[float, float]]) -> tuple[Any, Any] | None:
     """Return SciPy's results for Pearson's and Spearman's correlation; None for fewer than two values or equal ones."""
     require_scipy()
     from scipy import stats
 
+    x, y = np.array(pairs, float).reshape(-1, 2).T
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return stats.pearsonr(x, y), stats.spearmanr(x, y)
@@ -211,6 +194,46 @@ def _number(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
+
+
+def ask(
+    vectors: Neighbours,
+    questions: Iterable[QuestionSection],
+    restrict: int | None,
+    fold_case: bool = True,
+    *,
+    as_gensim: bool = False,
+) -> list[list[bool | None]]:
+    """Ask the questions of each section: True if answered rightly, False if wrongly, None if a word is unknown.
+
+    As gensim asks, other spellings of a question's words are no answers, and an answer's cosine may be negative.
+    """
+    keys, ids = _keys(vectors, restrict, fold_case)
+    known = [[[ids.get(fold(word, fold_case), -1) for word in q] for q in part.questions] for part in questions]
+    asked = np.array([row for part in known for row in part if min(row) >= 0], np.int64).reshape(-1, 4)
+    excluded = _with_other_spellings(keys, asked[:, :3]) if as_gensim else asked[:, :3]
+    found = answer(vectors.matrix[: len(keys)], vectors.norms[: len(keys)], asked, excluded)
+    least = -math.inf if as_gensim else 0.0  # compute-accuracy starts from 0
+    right = iter(
+        bool(cosine > least) and keys[i] == keys[wanted] for i, cosine, wanted in zip(*found, asked[:, 3], strict=True)
+    )
+    return [[next(right) if min(row) >= 0 else None for row in part] for part in known]
+
+
+def cosines_of_pairs(
+    vectors: Neighbours, pairs: Iterable[_Pair], restrict: int | None = None, fold_case: bool = True
+) -> list[float | None]:
+    """Return the cosine of each pair; None if a word is unknown, and has no vector from its parts, in lower case."""
+    _, ids = _keys(vectors, restrict, fold_case)
+
+    def meant(word: str) -> str | None:
+        if (found := ids.get(fold(word, fold_case))) is not None:
+            return vectors.words[found]
+        spelt = word.lower() if fold_case else word
+        return spelt if vectors.parts is not None and spelt in vectors else None
+
+    both = [(meant(a), meant(b)) for a, b, _ in pairs]
+    return [None if a is None or b is None else vectors.similarity(a, b) for a, b in both]
 
 
 def evaluate_word_analogies(
@@ -246,27 +269,16 @@ def evaluate_word_analogies(
     Any2VecError
         If the file cannot be read, a vector is not finite, or an argument is invalid.
     """
-    keys, ids = _keys(vectors, restrict_vocab, case_insensitive)
-    sections = [
-        (section.name, [tuple(map(fold if case_insensitive else str, question)) for question in section.questions])
-        for section in as_questions(analogies)
-    ]
-    asked = [q for _, asked_here in sections for q in asked_here if all(word in ids for word in q)]
-    numbers = np.array([[ids[word] for word in q] for q in asked], np.int64).reshape(-1, 4)
-    matrix, norms = vectors.matrix[: len(keys)], vectors.norms[: len(keys)]
-    answers, _ = answer(matrix, norms, numbers, _with_other_spellings(keys, numbers[:, :3]))
-    right = iter(i >= 0 and keys[i] == q[3] for i, q in zip(answers, asked, strict=True))
+    questions = as_questions(analogies)
+    answers = ask(vectors, questions, restrict_vocab, case_insensitive, as_gensim=True)
+    kinds = {"correct": (True,), "incorrect": (False, None) if dummy4unknown else (False,)}
     found: list[dict[str, Any]] = []
-    for name, asked_here in sections:
-        correct, incorrect = [], []
-        for q in asked_here:
-            known = all(word in ids for word in q)
-            if known and next(right):
-                correct.append(q)
-            elif known or dummy4unknown:
-                incorrect.append(q)
-        found.append({"section": name, "correct": correct, "incorrect": incorrect})
-    total = {kind: [q for section in found for q in section[kind]] for kind in ("correct", "incorrect")}
+    for section, rights in zip(questions, answers, strict=True):
+        spelt = [tuple(fold(word, case_insensitive) for word in question) for question in section.questions]
+        listed = list(zip(spelt, rights, strict=True))
+        by_kind = {kind: [q for q, right in listed if right in answered] for kind, answered in kinds.items()}
+        found.append({"section": section.name, **by_kind})
+    total = {kind: [q for section in found for q in section[kind]] for kind in kinds}
     number = len(total["correct"]) + len(total["incorrect"])
     return len(total["correct"]) / max(1, number), [*found, {"section": "Total accuracy", **total}]
 
@@ -310,30 +322,24 @@ def evaluate_word_pairs(
         If the file cannot be read, an argument is invalid, SciPy is not installed, or there is no correlation:
         fewer than two pairs, or equal scores or cosines.
     """
-    _, ids = _keys(vectors, restrict_vocab, case_insensitive)
     listed = as_pairs(pairs, delimiter, encoding)
-    scores, cosines, unknown = [], [], 0
-    for a, b, score in listed:
-        one, other = (meant_word(word, vectors, ids, case_insensitive) for word in (a, b))
-        if one is not None and other is not None:
-            cosines.append(vectors.similarity(one, other))
-        else:
-            unknown += 1
-            if not dummy4unknown:
-                continue
-            cosines.append(0.0)
-        scores.append(score)
-    found = correlations(np.array(scores), np.array(cosines))
+    cosines = cosines_of_pairs(vectors, listed, restrict_vocab, case_insensitive)
+    used = [
+        (score, cosine or 0.0)
+        for (_, _, score), cosine in zip(listed, cosines, strict=True)
+        if cosine is not None or dummy4unknown
+    ]
+    found = correlations(used)
     if found is None:
-        many = f"{counted(len(scores), 'pair')} of known words"
+        many = f"{counted(len(used), 'pair')} of known words"
         raise Any2VecError(f"no correlation: there are {many}, or all scores or all cosines are equal")
-    return *found, 100 * unknown / len(listed)
+    return *found, 100 * cosines.count(None) / len(listed)
 
 
 def _keys(vectors: Neighbours, restrict: int | None, fold_case: bool) -> tuple[list[str], dict[str, int]]:
     """Return the words that are used, as questions spell them, and the id that each spelling means: the first."""
     last = None if restrict is None else whole_number("restrict_vocab", restrict, 1)
-    keys = [*map(fold if fold_case else str, vectors.words[:last])]
+    keys = [fold(word, fold_case) for word in vectors.words[:last]]
     return keys, {key: i for i, key in reversed(list(enumerate(keys)))}
 
 

@@ -12,6 +12,8 @@ from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.options import as_path
 from any2vec.vectors.export import folders, tables
 from any2vec.vectors.export.target import Target, first_words, opened_by
+from any2vec.vectors.files import format_of, holds_text, save
+from any2vec.vectors.files.word2vec import text_rows
 from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ def to_word2vec(
     Any2VecError
         If a vector is not finite, a word is empty or has whitespace, or the file cannot be written.
     """
-    from any2vec.vectors.files import format_of, save
-
     where = as_path(path)
     if format_of(where).files:
         raise Any2VecError(f"{where}: give a name that ends in .bin, .txt or .vec")
@@ -72,8 +72,6 @@ def to_fasttext(
     Any2VecError
         If a vector is not finite, a word has a zero byte, the name ends otherwise, or the file cannot be written.
     """
-    from any2vec.vectors.files import save
-
     first = first_words(vectors, top)
     if first is not vectors and vectors.parts is not None:
         first = type(vectors)(first.vocabulary, first.matrix, parts=vectors.parts.first(len(first)))
@@ -84,8 +82,6 @@ _NAME = "GloVe's format"
 
 
 def _holds(path: Path) -> bool:
-    from any2vec.vectors.files import holds_text
-
     return has_mark(path, _NAME) or holds_text(path)  # of few dimensions, a table could be anything
 
 
@@ -117,8 +113,6 @@ def to_glove(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | Non
     Any2VecError
         If a vector is not finite, a word is empty or has whitespace, or the file cannot be written.
     """
-    from any2vec.vectors.files.word2vec import text_rows
-
     rows, where = _GLOVE.check(vectors, path, top, force)
     write_in_host_order(where, text_rows(rows, decimals), alone(), _GLOVE.kind)
 

@@ -13,7 +13,8 @@ from any2vec.io.memory import blocks, size
 from any2vec.io.outputs import Kind
 from any2vec.options import whole_number
 from any2vec.vectors.export.target import Target, opened_by
-from any2vec.vectors.search import neighbour_graph
+from any2vec.vectors.lookup import numbers_of
+from any2vec.vectors.search import directions, neighbour_graph
 
 if TYPE_CHECKING:
     from any2vec.vectors import Vectors
@@ -161,10 +162,9 @@ def to_embedding_atlas(
 
 def _plane(rows: "Vectors") -> NDArray[np.float32]:
     """Project unit vectors on their two principal components: shape (V, 2)."""
-    lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
     total, products = np.zeros(rows.dim), np.zeros((rows.dim, rows.dim))
     for block in blocks(rows.matrix):
-        unit = (rows.matrix[block] / lengths[block]).astype(np.float64)
+        unit = directions(rows.matrix[block], rows.norms[block]).astype(np.float64)
         total += unit.sum(axis=0)
         products += unit.T @ unit
     mean = total / len(rows)
@@ -172,15 +172,12 @@ def _plane(rows: "Vectors") -> NDArray[np.float32]:
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])])  # one of the two directions
     found = np.zeros((len(rows), 2), np.float32)  # vectors of one number have one axis
     for block in blocks(rows.matrix):
-        found[block, : axes.shape[1]] = (rows.matrix[block] / lengths[block] - mean) @ axes
+        found[block, : axes.shape[1]] = (directions(rows.matrix[block], rows.norms[block]) - mean) @ axes
     return found
 
 
 def _checked(xy: ArrayLike, number: int) -> NDArray[np.float32]:
-    try:
-        places = np.asarray(xy, np.float32)
-    except (TypeError, ValueError):
-        places = np.empty((), np.float32)
+    places = numbers_of(xy, np.float32)
     if places.shape != (number, 2) or not np.isfinite(places).all():
         raise Any2VecError(f"`xy` is {shown(xy)}; it must be finite numbers of shape ({number:,}, 2)")
     return places
@@ -198,8 +195,7 @@ def _neighbours(rows: "Vectors", number: int) -> Any:
         )
     ids, distances = np.arange(len(rows), dtype=np.int32)[:, None], np.zeros((len(rows), 1), np.float32)
     if number:
-        lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
-        found, cosines = neighbour_graph(np.asarray(rows.matrix / lengths, np.float32), number)
+        found, cosines = neighbour_graph(directions(rows.matrix, rows.norms), number)
         ids, distances = np.hstack([ids, found]), np.hstack([distances, np.maximum(1 - cosines, 0)])
     starts = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(number + 1))
     lists = [pa.ListArray.from_arrays(starts, pa.array(values.reshape(-1))) for values in (ids, distances)]

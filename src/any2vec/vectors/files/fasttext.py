@@ -34,7 +34,7 @@ _SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of th
 _ENTRY = struct.Struct("<qb")  # count, kind
 _VERSIONS = 11, 12
 _LONGEST_WORD = 1 << 20
-_HIERARCHICAL, _NEGATIVE = 1, 2  # losses
+_NUMBERS = {HIERARCHICAL: 1, NEGATIVE: 2}  # of the losses that are ours, too
 _SKIPGRAM, _SUPERVISED = 2, 3  # models
 _WORD, _LABEL = 0, 1  # kinds
 
@@ -49,40 +49,13 @@ class _Arguments:
     min_count: int = 1
     negative: int = 5
     word_ngrams: int = 1
-    loss_number: int = _NEGATIVE
+    loss: int = _NUMBERS[NEGATIVE]
     model: int = _SKIPGRAM
     buckets: int = 0
     least: int = 0
     most: int = 0
     update_rate: int = 100
     sample: float = 1e-4
-
-    @classmethod
-    def of(cls, dim: int, loss: str, subwords: Subwords | None) -> "_Arguments":
-        """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
-        number, negative = (_HIERARCHICAL, 0) if loss == HIERARCHICAL else (_NEGATIVE, 5)
-        buckets, least, most = (0, 0, 0) if subwords is None else (subwords.buckets, subwords.least, subwords.most)
-        return cls(dim, negative=negative, loss_number=number, buckets=buckets, least=least, most=most)
-
-    @property
-    def supervised(self) -> bool:
-        """Whether the model is a classifier."""
-        return self.model == _SUPERVISED
-
-    @property
-    def loss(self) -> str | None:
-        """Our name of the loss that the output matrix was trained with; None if we have no such loss."""
-        return {_HIERARCHICAL: HIERARCHICAL, _NEGATIVE: NEGATIVE}.get(self.loss_number)
-
-    @property
-    def subwords(self) -> Subwords | None:
-        """The n-grams that words have; None if they have none."""
-        least = max(self.least, 1)  # 0 and 1 mean the same
-        return Subwords(least, self.most, self.buckets) if self.buckets > 0 and self.most >= least else None
-
-    def pack(self) -> bytes:
-        """Return the bytes that a file begins with."""
-        return _MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
 
 
 def _read_arguments(reader: Reader) -> _Arguments:
@@ -128,11 +101,12 @@ def _read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]
     return names, np.array(numbers, np.int64) * (tokens > 0), kept
 
 
-def _dictionary_bytes(words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
-    """Return a dictionary as a file has it; if counts are unknown, those of words are 1, and that of the text 0."""
+def _head(given: _Arguments, words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
+    """Return what precedes the matrices; if counts are unknown, those of words are 1, and that of the text 0."""
     entries = zip(words, np.maximum(counts, 1).tolist(), strict=True)
+    arguments = _MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(given))
     sizes = _SIZES.pack(len(words), len(words), 0, int(counts.sum()), -1)
-    return sizes + b"".join(b"%b\0%b" % (encoded_word(word), _ENTRY.pack(count, 0)) for word, count in entries)
+    return arguments + sizes + b"".join(b"%b\0%b" % (encoded_word(w), _ENTRY.pack(count, 0)) for w, count in entries)
 
 
 _MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
@@ -154,20 +128,20 @@ def load_fasttext(path: Path) -> Lookup:
         given = _read_arguments(reader)
         words, counts, kept = _read_dictionary(reader)
         (quantized,) = reader.take(_FLAG)
-        if given.supervised or quantized or kept > 0:
-            kind = "classifier of fastText (supervised)" if given.supervised else "model of fastText"
+        if given.model == _SUPERVISED or quantized or kept > 0:
+            kind = "classifier of fastText (supervised)" if given.model == _SUPERVISED else "model of fastText"
             what = f"a {'quantized ' * bool(quantized or kept > 0)}{kind}"
             instead = "any2vec reads models of `fasttext skipgram` and `cbow`, and vectors of words as text (.vec)"
             raise Any2VecError(f"{path}: is {what}; {instead}")
-        subwords = given.subwords if kept < 0 else None
         rows, dim = len(words) + given.buckets, given.dim
         _check_shape(reader, (rows, dim), "rows of words and n-grams")
         own = reader.matrix(len(words), dim)
-        parts = None
-        if subwords is None:
-            reader.skip(4 * given.buckets * dim)
-        else:
+        parts, least = None, max(given.least, 1)  # 0 and 1 mean the same
+        if kept < 0 and given.buckets and given.most >= least:
+            subwords = Subwords(least, given.most, given.buckets)
             parts = Parts(subwords, own, np.arange(given.buckets), reader.matrix(given.buckets, dim))
+        else:
+            reader.skip(4 * given.buckets * dim)
         (quantized,) = reader.take(_FLAG)
         if quantized:
             raise Any2VecError(f"{path}: its output matrix is quantized; save the model before it is quantized")
@@ -182,11 +156,13 @@ def load_fasttext(path: Path) -> Lookup:
     else:
         parts.check_finite(words, f"{path}: ")
     check_finite(words, output, f"{path}: output matrix: ")
-    loss, t = given.loss, output if output.any() else None
+    loss, t = {number: name for name, number in _NUMBERS.items()}.get(given.loss), output if output.any() else None
     if loss is None or (loss == HIERARCHICAL and (firsts or (np.diff(counts) > 0).any())):
         t = None  # of a loss, or a tree, that is not ours
     elif loss == HIERARCHICAL and t is not None:
-        t = _turned(t)
+        turned = np.zeros_like(t)  # fastText numbers inner vertices the other way
+        np.negative(t[:-1][::-1], out=turned[:-1])
+        t = turned
     try:
         matrix = own if parts is None else parts.means(words)
         return Lookup(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
@@ -207,10 +183,10 @@ def save_fasttext(shard: Shard, path: Path) -> None:
     own, communicator, dim = shard.own, shard.communicator, shard.own.dim
     parts, total = own.parts, shard.total
     check_same_parts(shard)
-    given = _Arguments.of(dim, own.loss, _n_grams(parts, path))
+    given = _arguments_of(own, path)
     if total + given.buckets >= _MOST:
         raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
-    head = given.pack() + _dictionary_bytes(shard.words, shard.counts) if shard.first else b""
+    head = _head(given, shard.words, shard.counts) if shard.first else b""
     sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
     rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
     inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin
@@ -240,17 +216,21 @@ def save_fasttext(shard: Shard, path: Path) -> None:
                         _put(file, start, lines, matrix, alone=communicator.size == 1)
 
 
+def _arguments_of(vectors: Lookup, path: Path) -> _Arguments:
+    """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
+    given = _Arguments(vectors.dim)
+    if vectors.loss == HIERARCHICAL:
+        given = replace(given, negative=0, loss=_NUMBERS[HIERARCHICAL])
+    if vectors.parts is None:
+        return given
+    if isinstance(settings := vectors.parts.settings, Features):
+        raise no_features(path)
+    return replace(given, buckets=settings.buckets, least=settings.least, most=settings.most)
+
+
 def no_features(path: Path) -> Any2VecError:
     """Return what refuses vectors with features."""
     return Any2VecError(f"{path}: a model of fastText cannot hold features; save to a folder, or without the format")
-
-
-def _n_grams(parts: Parts | None, path: Path) -> Subwords | None:
-    if parts is None:
-        return None
-    if isinstance(parts.settings, Features):
-        raise no_features(path)
-    return parts.settings
 
 
 def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
@@ -265,13 +245,6 @@ def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.f
             near[at[begin:end] - at[begin]] = numbers[begin:end]
             file.seek(start + 4 * width * int(at[begin]))
             write_all(file, near)
-
-
-def _turned(t: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows of inner vertices as our tree has them, from fastText's."""
-    turned = np.zeros_like(t)
-    np.negative(t[-2::-1] if len(t) > 1 else t[:0], out=turned[:-1])
-    return turned
 
 
 def _check_shape(reader: Reader, wanted: tuple[int, int], what: str) -> None:

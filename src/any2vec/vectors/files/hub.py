@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,11 +13,12 @@ from any2vec.errors import Any2VecError, escaped, library, shown
 from any2vec.io.memory import check_finite
 from any2vec.io.temporary import temporary_folder
 from any2vec.options import as_path
+from any2vec.vectors.files import NATIVE, save
+from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native
 from any2vec.vectors.lookup import Lookup
 
 if TYPE_CHECKING:
     from any2vec.report import Report
-    from any2vec.vectors import Vectors
 
 
 _FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
@@ -30,6 +32,7 @@ _FIGURES = {
     "round_count": "rounds per epoch",
     "scheme": "communication",
 }
+_OURS = [*FILES, MODEL, f"{DOCUMENTS}/*"]  # patterns of our files
 _SHOWN = 5  # words
 
 
@@ -42,7 +45,7 @@ def without_files(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def model_card(vectors: "Vectors", repo: str, report: "Report | None", loader: str, about: Mapping[str, Any]) -> str:
+def model_card(vectors: Lookup, repo: str, report: "Report | None", loader: str, about: Mapping[str, Any]) -> str:
     """Return the card; `loader` is the class that loads the vectors, and `about` what the user says, as the licence."""
     import yaml  # which huggingface_hub needs, too
 
@@ -158,17 +161,12 @@ class Hub(Lookup):
         any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
         """
         from any2vec.report.log import as_report
-        from any2vec.vectors.files import NATIVE, save
 
-        vectors: Any = self
         given = as_path(report) if isinstance(report, str | os.PathLike) else report
         known = None if given is None else as_report(given)
-
-        def write(folder: Path) -> None:
-            save(vectors, folder, training=training, format=NATIVE)
-
+        write = partial(save, self, training=training, format=NATIVE)
         how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
-        return upload(vectors, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
+        return upload(self, repo, write, "Vectors", known, **how, about={"license": license, "language": language})
 
     @classmethod
     def from_pretrained(
@@ -205,13 +203,11 @@ class Hub(Lookup):
             If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
             vectors of any2vec.
         """
-        from any2vec.vectors.files.native import load_native
-
         return cls.of(load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir)))
 
 
 def upload(
-    vectors: "Vectors",
+    vectors: Lookup,
     repo: str,
     write: Callable[[Path], None],
     loader: str,
@@ -240,7 +236,7 @@ def upload(
                 folder_path=folder,
                 commit_message=message,
                 revision=revision,
-                delete_patterns=_ours(),
+                delete_patterns=_OURS,
             )
     finally:
         made.remove()
@@ -251,21 +247,12 @@ def fetched(
     repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
     """Download any2vec's own files of a repository; return the folder."""
-    from any2vec.vectors.files.native import FILES
-
     hub, how = _library(repo), {"revision": revision, "token": token, "cache_dir": cache_dir}
     with _errors(repo):
-        folder = hub.snapshot_download(repo, allow_patterns=_ours(), library_name="any2vec", **how)
+        folder = hub.snapshot_download(repo, allow_patterns=_OURS, library_name="any2vec", **how)
     if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
         raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
     return Path(folder)
-
-
-def _ours() -> list[str]:
-    """Patterns of our files."""
-    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
-
-    return [*FILES, MODEL, f"{DOCUMENTS}/*"]
 
 
 def _library(repo: object) -> Any:

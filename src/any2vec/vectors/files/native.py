@@ -88,34 +88,25 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
 
 def load_native(path: Path) -> Lookup:
     """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
-    return read_folder(path, _load)
+    return read_folder(path, _load)[0]
 
 
 def load_with_model(path: Path) -> tuple[Lookup, dict[str, Any]]:
     """Load the folder, and what `save_native` was given of a model, unchecked; raise if there is none."""
-
-    def both(folder: FolderReader) -> tuple[Lookup, dict[str, Any]]:
-        vectors = _load(folder)
-        if not folder.has(MODEL):
-            raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
-        model = _read_json(folder, MODEL)
-        if model.get("id") != _read_json(folder, META).get("id"):
-            raise Any2VecError(f"{path}: its files are not of one save; copy all four of one, or save again")
-        return vectors, model
-
-    return read_folder(path, both)
+    vectors, id_, model = read_folder(path, _load)
+    if model is None:
+        raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
+    if model.get("id") != id_:
+        raise Any2VecError(f"{path}: its files are not of one save; copy all four of one, or save again")
+    return vectors, model
 
 
 def load_documents(path: Path, model: dict[str, Any]) -> Lookup:
     """Load the vectors of documents that were saved with a model, which says their `id`."""
-
-    def read(folder: FolderReader) -> Lookup:
-        found = _load(folder)
-        if _read_json(folder, META).get("id") != model.get("documents"):
-            raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
-        return found
-
-    return read_folder(path / DOCUMENTS, read)
+    found, id_, _ = read_folder(path / DOCUMENTS, _load)
+    if id_ != model.get("documents"):
+        raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
+    return found
 
 
 def meta_of(folder: FolderReader) -> dict[str, Any]:
@@ -124,7 +115,8 @@ def meta_of(folder: FolderReader) -> dict[str, Any]:
     return _read_json(folder, META)
 
 
-def _load(folder: FolderReader) -> Lookup:
+def _load(folder: FolderReader) -> tuple[Lookup, object, dict[str, Any] | None]:
+    """Return the vectors, the id of the save, and what is said of a model, if there is one."""
     path = folder.path
     try:
         meta = _read_meta(folder)
@@ -154,10 +146,11 @@ def _load(folder: FolderReader) -> Lookup:
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
     found.how = how if isinstance(how := meta.get("how"), dict) else {}
-    parameters = _read_json(folder, MODEL).get("parameters") if folder.has(MODEL) else None
+    model = _read_json(folder, MODEL) if folder.has(MODEL) else None
+    parameters = model and model.get("parameters")
     if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
         found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
-    return found
+    return found, meta.get("id"), model
 
 
 def _check_words(shard: Shard, path: Path) -> None:

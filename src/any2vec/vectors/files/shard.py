@@ -47,13 +47,13 @@ class Shard:
 
 def make_shard(own: Lookup, training: bool, communicator: Communicator, path: Path) -> Shard:
     """Gather words and counts on the first host; matrices stay. All hosts raise if a word occurs on two of them."""
-    if communicator.size == 1:
-        _check_number(len(own), path)
-        return Shard(own, training, communicator, len(own), own.vocabulary.words, own.counts)
     sizes = communicator.allgather(np.array([len(own), own.dim], np.int64))
     if len(dims := set(sizes[:, 1].tolist())) > 1:
         raise Any2VecError(f"{path}: not saved: the vectors of the hosts have {sorted(dims)} dimensions")
-    _check_number(int(sizes[:, 0].sum()), path)
+    if not (total := int(sizes[:, 0].sum())):
+        raise Any2VecError(f"{path}: not saved: there are no vectors")
+    if communicator.size == 1:
+        return Shard(own, training, communicator, total, own.vocabulary.words, own.counts)
     with together(communicator), refusals(path, communicator):
         text = json.dumps(list(own.vocabulary.words)).encode()
     parts = _to_first(communicator, np.frombuffer(text, np.uint8))
@@ -63,12 +63,7 @@ def make_shard(own: Lookup, training: bool, communicator: Communicator, path: Pa
         if len(set(words)) < len(words):
             twice = next(word for word, times in Counter(words).items() if times > 1)
             raise Any2VecError(f"{path}: not saved: the word {shown(twice)} occurs twice; a word has one vector")
-    return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
-
-
-def _check_number(words: int, path: Path) -> None:
-    if not words:
-        raise Any2VecError(f"{path}: not saved: there are no vectors")
+    return Shard(own, training, communicator, total, words, counts)
 
 
 def _to_first(communicator: Communicator, values: NDArray[np.generic]) -> list[NDArray[np.generic]]:

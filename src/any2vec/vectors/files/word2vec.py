@@ -30,9 +30,7 @@ class Reader:
 
     def __init__(self, stream: IO[bytes], path: Path, offset: int = 0) -> None:
         self.stream, self.path = stream, path
-        self.chunk, self.at, self.offset = b"", 0, offset
-        held = path.stat().st_size if path.is_file() else 1 << 62
-        self.most = held * (_DEFLATE_RATIO if compression_of(path) else 1)
+        self.chunk, self.at, self.offset, self.most = b"", 0, offset, _largest(path)
 
     @property
     def where(self) -> str:
@@ -81,16 +79,21 @@ class Reader:
         self.at += done
         while done < len(view):
             count = self.stream.readinto(view[done : done + BLOCK_BYTES])  # type: ignore[attr-defined]
-            self.offset += count
             if not count:
-                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
-            done += count
+                raise self.cut_off()
+            self.offset, done = self.offset + count, done + count
         return found.astype(np.float32, copy=False)
 
     def end(self) -> None:
         """Raise if there is more."""
         if self.chunk[self.at :] or self.stream.read(1):
             raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
+
+
+def _largest(path: Path) -> int:
+    """Return the most bytes that a file may have when it is decompressed; of no regular file a large number."""
+    held = path.stat().st_size if path.is_file() else 1 << 62
+    return held * (_DEFLATE_RATIO if compression_of(path) else 1)
 
 
 class VectorBuilder:
@@ -156,12 +159,11 @@ def without_mark(start: bytes, path: Path) -> bytes:
     return start.removeprefix(codecs.BOM_UTF8)
 
 
-def check_size(number: int, dim: int, least: int, path: Path) -> None:
+def _check_size(number: int, dim: int, least: int, path: Path) -> None:
     """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
-    held = path.stat().st_size
-    if least > held * (_DEFLATE_RATIO if compression_of(path) else 1):
+    if least > _largest(path):
         promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
-        size = f"the file has {held:,}: it is truncated, or the header wrong"
+        size = f"the file has {path.stat().st_size:,}: it is truncated, or the header wrong"
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
 
 
@@ -201,7 +203,7 @@ def load_text(path: Path) -> Lookup:
         lines = next(batches, [b""])
         if headed := _has_header(lines):
             number, dim = parse_header(lines[0], path)
-            check_size(number, dim, number * (2 * dim + 1), path)  # a letter, D times a space and a digit
+            _check_size(number, dim, number * (2 * dim + 1), path)  # a letter, D times a space and a digit
             builder = VectorBuilder(dim, number)
         else:
             number, dim = None, len(lines[0].split()) - 1
@@ -323,7 +325,7 @@ def load_binary(path: Path) -> Lookup:
     with open_compressed(path) as stream:
         header = stream.readline(_LONGEST_HEADER)
         number, dim = parse_header(without_mark(header, path), path)
-        check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a space, D numbers
+        _check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a space, D numbers
         reader = _Reader(stream, path, len(header))
         reader.number, reader.dim, builder = number, dim, VectorBuilder(dim, number)
         starts = np.empty(number, np.int64)
