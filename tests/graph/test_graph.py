@@ -41,14 +41,11 @@ WEIGHTS = st.one_of(
 JUNK = st.sampled_from(["", "", "  ", "\t", "# a comment", "% 1 2", "#", "  # indented"])
 
 
-def read_text(
-    path, text, *, threads=1, size=1 << 20, directed=False, merge=True, loops=True, adjacency=False, **options
-):
+def read_text(path, text, *, size=1 << 20, adjacency=False, **options):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    table = read_edge_list(files_of(path)[0], ReadOptions(threads=threads, block=size, **options), adjacency=adjacency)
-    chosen = {"directed": directed, "merge": merge, "loops": loops, "vertices": None, "threads": threads}
+    options = ReadOptions(block=size, **options)
     with patch.object(csr, "_PARALLEL", 1):
-        return build_graph(table, **chosen)
+        return build_graph(read_edge_list(files_of(path)[0], options, adjacency=adjacency), options)
 
 
 @st.composite

@@ -50,19 +50,31 @@ def skipped_comments(name: str, count: int, what: str, where: str, comments: str
 
 
 class ReadOptions(NamedTuple):
-    """How to read a source: options of `read_graph`, and the bytes of a block (None: by the file's size)."""
+    """Options of `read_graph`, as `checked_options` returns them; bytes of a block (None: by the file's size)."""
 
+    format: str = "auto"
     directed: bool | None = None
     weighted: bool | None = None
+    merge: bool = True
+    loops: bool = True
+    vertices: Iterable[Any] | None = None
+    kinds: Any = None  # a file of them is open
+    kind_prefix: str | None = None
     comments: str = "#%"
     delimiter: str | None = None
     header: bool = False
     key: str = "network"
+    columns: tuple[str, ...] | None = None
+    bipartite: bool | tuple[str, str] | None = None
+    names: Any = None
+    kind: str | None = None
     threads: int = 1
     block: int | None = None
-    bipartite: bool | tuple[str, str] | None = None
-    columns: tuple[str, ...] | None = None
-    kind: str | None = None
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether the user says the kinds of vertices, apart from the edges."""
+        return self.kinds is not None or self.kind_prefix is not None
 
 
 @dataclass(eq=False)
@@ -81,11 +93,10 @@ class EdgeTable:
     once: int = 0  # edges that it lists in both directions, and that are in `edges` once
 
 
-def build_graph(
-    table: EdgeTable, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[Any] | None, threads: int
-) -> Graph:
-    """Build a graph with the options of `read_graph`; empties the table's list of edges to free memory early."""
-    directed = bool(table.directed) if directed is None else directed
+def build_graph(table: EdgeTable, options: ReadOptions) -> Graph:
+    """Build a graph; empties the table's list of edges to free memory early."""
+    directed = bool(table.directed) if options.directed is None else options.directed
+    merge, loops, threads = options.merge, options.loops, options.threads
     if not any(len(edges.sources) for edges in table.edges):
         raise Any2VecError(f"{table.name}: has no edges; expected at least one")
     with titled(table.name):
@@ -100,8 +111,8 @@ def build_graph(
         rows = [csr.indices[csr.indptr[i] : csr.indptr[i + 1]].tolist() for i in (0, second) if i < len(names)]
         into = int(np.count_nonzero((csr.indices == 0) | (csr.indices == second))) if directed else 0
         table.notes += header_noted(table.name, table.first, names, kinds, rows, into, directed=directed)
-    if vertices is not None:
-        names = with_vertices(table.name, names, kinds, vertices)
+    if options.vertices is not None:
+        names = with_vertices(table.name, names, kinds, options.vertices)
         csr = csr._replace(indptr=extended(csr.indptr, len(names)))
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed, kinds)
 

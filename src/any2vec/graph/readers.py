@@ -14,7 +14,7 @@ from any2vec.graph.build import EdgeTable, ReadOptions, build_graph, times_noted
 from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
 from any2vec.graph.numbering import given_names
-from any2vec.graph.reading import Reading, apart, checked_reading
+from any2vec.graph.reading import apart, checked_options
 from any2vec.graph.shares.edge_parts import EdgePart, ParquetPart, TextPart
 from any2vec.graph.sources.arrow import read_parquet, read_parquets
 from any2vec.graph.sources.hetero import (
@@ -204,7 +204,7 @@ def read_graph(
     Any2VecError
         If the source cannot be read or has no edges, or a vertex has no kind, or two.
     """
-    asked = checked_reading(
+    options = checked_options(
         source,
         format=checked_format(format),
         directed=directed,
@@ -224,13 +224,11 @@ def read_graph(
         kind=kind,
         threads=threads,
     )
-    options = asked.options
     with memory_errors(title_of(source)):
-        table = _read_edges(source, asked)
-        how: dict[str, Any] = {"directed": directed, "merge": merge, "loops": loops, "threads": options.threads}
-        graph = build_graph(table, vertices=vertices, **how)
-        if asked.kinds is not None or kind_prefix is not None:
-            found, notes = read_kinds(graph.names, asked.kinds, kind_prefix, options)
+        table = _read_edges(source, options)
+        graph = build_graph(table, options)
+        if options.has_kinds:
+            found, notes = read_kinds(graph.names, options)
             graph = replace(graph, kinds=found)
             table.notes.extend(notes)
     for note in table.notes:
@@ -250,11 +248,11 @@ def title_of(source: Any) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "the graph"
 
 
-def _read_edges(source: Any, asked: Reading) -> EdgeTable:
+def _read_edges(source: Any, options: ReadOptions) -> EdgeTable:
     """Read the edges of a file or an object, and let vertices be of kinds and have names as the options say."""
-    options = source_options(source, asked.options)
+    options = source_options(source, options)
     if isinstance(source, str | os.PathLike):
-        table = _read_path(source, asked.format, options)
+        table = _read_path(source, options)
     else:
         table = object_reader(source)(source, options)
     check_columns(options, table.name, table.columns)
@@ -264,8 +262,8 @@ def _read_edges(source: Any, asked: Reading) -> EdgeTable:
     if weights:
         low, high = min(float(some.min()) for some in weights), max(float(some.max()) for some in weights)
         table.notes += times_noted(table.name, low, high, options.weighted)
-    if asked.names is not None:
-        table.names = given_names(asked.names, table)
+    if options.names is not None:
+        table.names = given_names(options.names, table)
     return table
 
 
@@ -283,14 +281,14 @@ def check_columns(options: ReadOptions, name: str, columns: tuple[str, str] | No
         raise Any2VecError(f"{name}: has no columns with names, as `columns` needs; give a table")
 
 
-def files_of_graph(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+def files_of_graph(path: str | os.PathLike[str], options: ReadOptions) -> tuple[str, list[InputFile]]:
     """Return the format of a file, or of the files of a folder (the parts of one graph, as Spark writes them)."""
     files = files_of(path if isinstance(path, str) else Path(path))
     if path != STANDARD_INPUT and Path(path).is_dir():
         files = [file for file in files if file.path and not file.path.name.startswith("_")]  # as Spark's _SUCCESS
         if not files:
             raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
-    formats = {detect_format(file) if form == "auto" else form: file.name for file in files}
+    formats = {detect_format(file) if options.format == "auto" else options.format: file.name for file in files}
     (name, first), *others = formats.items()
     if others:
         (other, second) = others[0]
@@ -300,8 +298,8 @@ def files_of_graph(path: str | os.PathLike[str], form: str, options: ReadOptions
     return name, files
 
 
-def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
-    name, files = files_of_graph(path, form, options)
+def _read_path(path: str | os.PathLike[str], options: ReadOptions) -> EdgeTable:
+    name, files = files_of_graph(path, options)
     form_of = FILE_FORMATS[name]
     if len(files) == 1:
         table = form_of.read(files[0], options)

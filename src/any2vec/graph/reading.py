@@ -1,7 +1,7 @@
-"""`Reading`: what a user asks of the reader of a graph, checked."""
+"""What a user asks of the reader of a graph, checked: its options, columns of tables, vertices of two kinds."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,62 +135,28 @@ def two_kinds(
     return new, names_by_kind((kind, names, of) for kind, of in zip(called, places, strict=True)), kinds
 
 
-class Reading(NamedTuple):
-    """Options of `read_graph`; those of sources are in `options`, and a file of kinds is open."""
-
-    options: ReadOptions
-    format: str
-    directed: bool | None
-    merge: bool
-    loops: bool
-    vertices: Iterable[Any] | None
-    kinds: Any
-    kind_prefix: str | None
-    names: Any
-
-
-def checked_reading(
-    source: Any,
-    *,
-    format: str = "auto",  # noqa: A002 (as of `read_graph`)
-    directed: bool | None = None,
-    weighted: bool | None = None,
-    merge: bool = True,
-    loops: bool = True,
-    vertices: Iterable[Any] | None = None,
-    kinds: Any = None,
-    kind_prefix: str | None = None,
-    comments: str | None = "#%",
-    delimiter: str | None = None,
-    header: bool = False,
-    key: str = "network",
-    columns: str | Sequence[str] | None = None,
-    bipartite: bool | str | tuple[str, str] | None = None,
-    names: Any = None,
-    kind: str | None = None,
-    threads: int | None = None,
-) -> Reading:
+def checked_options(source: Any, **given: Any) -> ReadOptions:
     """Check the options of `read_graph`, all but whether there is such a format; raise an error if one is wrong."""
-    _check_flags(("directed", directed), ("weighted", weighted))
-    _check_flags(("merge", merge), ("loops", loops), ("header", header), optional=False)
-    comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
+    options = ReadOptions(**given)
+    for name in ("directed", "weighted", "merge", "loops", "header"):
+        value, optional = getattr(options, name), name in ("directed", "weighted")
+        if not isinstance(value, bool | np.bool) and not (optional and value is None):
+            values = "True, False or None" if optional else "True or False"
+            raise Any2VecError(f"`{name}` is {shown(value)}: give {values}")
+    for name in ("comments", "delimiter"):
+        checked_text(name, getattr(options, name))
+    threads: Any = given["threads"]
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
-    threads = int(threads or usable_cores())
-    kinds = _checked_kinds(source, kinds, kind_prefix)
-    options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    kind = checked_text("kind", kind)
-    options = options._replace(bipartite=_checked_bipartite(bipartite), columns=_checked_columns(columns), kind=kind)
-    return Reading(options, format, directed, merge, loops, vertices, kinds, kind_prefix, names)
-
-
-def _check_flags(*flags: tuple[str, Any], optional: bool = True) -> None:
-    """Raise if an option that is True or False, or None if `optional`, is something else."""
-    for name, value in flags:
-        if not isinstance(value, bool | np.bool) and not (optional and value is None):
-            raise Any2VecError(
-                f"`{name}` is {shown(value)}: give {'True, False or None' if optional else 'True or False'}"
-            )
+    kinds = _checked_kinds(source, options.kinds, options.kind_prefix)
+    checked_text("kind", options.kind)
+    return options._replace(
+        comments=options.comments or "",
+        threads=int(threads or usable_cores()),
+        kinds=kinds,
+        bipartite=_checked_bipartite(options.bipartite),
+        columns=_checked_columns(options.columns),
+    )
 
 
 def checked_text(name: str, value: Any) -> str | None:

@@ -87,12 +87,11 @@ _EXPECTED = "expected lines of a vertex and its kind"
 _NAMED = 3  # vertices named in an error
 
 
-def read_kinds(
-    names: Sequence[str], kinds: Any, separator: str | None, options: ReadOptions
-) -> tuple[Kinds, list[str]]:
+def read_kinds(names: Sequence[str], options: ReadOptions) -> tuple[Kinds, list[str]]:
     """Find the kind of each vertex: by a file or a dict, or by the separator in its name; return also notes."""
-    if separator is not None:
-        return _kinds_by_name(names, separator), []
+    kinds = options.kinds
+    if options.kind_prefix is not None:
+        return _kinds_by_name(names, options.kind_prefix), []
     if isinstance(kinds, InputFile):
         return _kinds_of_file(names, kinds, options)
     if hasattr(kinds, "items"):

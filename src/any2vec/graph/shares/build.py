@@ -45,7 +45,7 @@ from any2vec.graph.readers import (
     source_options,
     title_of,
 )
-from any2vec.graph.reading import Reading, checked_reading, mark_used, two_kinds
+from any2vec.graph.reading import checked_options, mark_used, two_kinds
 from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
 from any2vec.graph.shares.share import GraphShare, RowBuilder, count_entries, entries_by_host, even_cuts, renumber
 from any2vec.graph.sources.objects import from_array, from_pairs, from_table, refuse_lazy, refuse_view
@@ -56,7 +56,7 @@ from any2vec.io.memory import memory_errors, zeros
 _FEW = 1 << 12  # vertices for which there is memory at first
 
 
-def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> tuple[GraphShare, list[str]]:
+def _build_share(part: EdgePart, asked: ReadOptions, communicator: Communicator) -> tuple[GraphShare, list[str]]:
     """Build a host's share, and say what the user should know of how the graph was read; collective."""
     directed, communicator = bool(asked.directed), Counted(communicator)
     with together(communicator), memory_errors(part.title):
@@ -66,7 +66,7 @@ def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> 
     with together(communicator):
         if not found:
             raise Any2VecError(f"{part.title}: has no edges; expected at least one")
-        noted = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.options.weighted)
+        noted = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.weighted)
     numbered = _number(part, counted, asked, communicator)
     degrees = allreduce(communicator, numbered.lengths)
     names, kinds = numbered.names, numbered.kinds
@@ -82,7 +82,7 @@ def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> 
     _fill(builder, entries, blocks, part, in_order, communicator)
     del entries, known, ends
     with together(communicator), memory_errors(part.title), titled(part.title):
-        csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
+        csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.threads)
     seen = _look(csr, builder.both, low, second_vertex(kinds), communicator)
     with together(communicator):
         check_edges(part.title, seen.entries, loops=asked.loops)
@@ -97,7 +97,7 @@ def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> 
         cuts[-1] = len(names)
         if communicator.rank == communicator.size - 1:
             csr = csr._replace(indptr=extended(csr.indptr, len(names) - low))
-    if asked.kinds is not None or asked.kind_prefix is not None:
+    if asked.has_kinds:
         kinds, more = _read_kinds(names, asked, communicator)
         notes += more
     edges = seen.entries if directed else (seen.entries + seen.loops) // 2
@@ -139,12 +139,12 @@ class _Seen(NamedTuple):
     both: NDArray[np.int64]
 
 
-def _apart(part: EdgePart, asked: Reading) -> bool:
+def _apart(part: EdgePart, asked: ReadOptions) -> bool:
     """Whether sources and targets are vertices of two kinds."""
-    return bool(asked.options.bipartite) and not part.typed
+    return bool(asked.bipartite) and not part.typed
 
 
-def _count(part: EdgePart, asked: Reading) -> _Counted:
+def _count(part: EdgePart, asked: ReadOptions) -> _Counted:
     """Read a part for the first time."""
     vertices, apart = HostVertices(), _apart(part, asked)
     lengths, used = zeros((_FEW, 1 + apart), np.int64), zeros((_FEW, 2), np.bool_)
@@ -174,13 +174,13 @@ def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
     return grown
 
 
-def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Communicator) -> _Numbered:
+def _number(part: EdgePart, counted: _Counted, asked: ReadOptions, communicator: Communicator) -> _Numbered:
     """Give vertices of all hosts their numbers."""
     numbers, names = counted.vertices.share(communicator, part.strings)
     if _apart(part, asked):
         used = np.zeros((2, len(names)), np.bool_)
         used[:, numbers] = counted.used.T
-        of = asked.options.bipartite or True
+        of = asked.bipartite or True
         new, names, kinds = two_kinds(names, allreduce(communicator, used), of, part.columns)
         lengths = zeros(len(names), np.int64)
         for side in (0, 1):
@@ -241,7 +241,7 @@ def _entries(
     part: EdgePart,
     known: HostVertices,
     ends: tuple[NDArray[np.int32], NDArray[np.int32]],
-    asked: Reading,
+    asked: ReadOptions,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host.
 
@@ -281,7 +281,7 @@ def _look(csr: CSR, both: NDArray[np.int64], first: int, second: int, communicat
 
 
 def _more_names(
-    title: str, names: Sequence[str], kinds: Kinds | None, asked: Reading, communicator: Communicator
+    title: str, names: Sequence[str], kinds: Kinds | None, asked: ReadOptions, communicator: Communicator
 ) -> list[str]:
     """Return the names of vertices with those that host 0 is asked to add."""
     more: list[str] = []
@@ -292,12 +292,12 @@ def _more_names(
     return [*names, *json.loads(text.tobytes())]
 
 
-def _read_kinds(names: Sequence[str], asked: Reading, communicator: Communicator) -> tuple[Kinds, list[str]]:
+def _read_kinds(names: Sequence[str], asked: ReadOptions, communicator: Communicator) -> tuple[Kinds, list[str]]:
     """Read the kinds of vertices on host 0, which also says what the user should know."""
     kinds, notes = Kinds((), np.zeros(0, np.uint8)), list[str]()
     with together(communicator), memory_errors("the kinds of vertices"):
         if communicator.rank == 0:
-            kinds, notes = read_kinds(names, asked.kinds, asked.kind_prefix, asked.options)
+            kinds, notes = read_kinds(names, asked)
     text = from_host(communicator, 0, np.frombuffer(json.dumps(kinds.names).encode(), np.uint8))
     return Kinds(tuple(json.loads(text.tobytes())), from_host(communicator, 0, kinds.of)), notes
 
@@ -325,13 +325,13 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
     cores = 1 if is_simulated(communicator) else host_cores(communicator)
     with together(communicator), memory_errors(title_of(source)):
         form = checked_format(options.pop("format", "auto"))
-        asked = checked_reading(source, format=form, threads=threads, **options)
+        asked = checked_options(source, format=form, threads=threads, **options)
         if threads is None or is_simulated(communicator):
-            asked = asked._replace(options=asked.options._replace(threads=cores))
-        reading = source_options(source, asked.options)
+            asked = asked._replace(threads=cores)
+        reading = source_options(source, asked)
         files, table = None, None
         if isinstance(source, str | os.PathLike):
-            form, files = _files_in_parts(source, form, reading)
+            form, files = _files_in_parts(source, reading)
         else:
             table = _edges_in_memory(source, reading)
         mine = corpus_fingerprint(files, {"format": form, **_settings(asked)})
@@ -359,13 +359,13 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
 
 def has_parts(path: str | os.PathLike[str], form: str = "auto") -> bool:
     """Return whether hosts can read a file, or a folder's files, in parts; raise if it is missing."""
-    name, files = files_of_graph(path, checked_format(form), ReadOptions())
+    name, files = files_of_graph(path, ReadOptions(checked_format(form)))
     return FILE_FORMATS[name].part is not None and all(file.size is not None for file in files)
 
 
-def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+def _files_in_parts(path: str | os.PathLike[str], options: ReadOptions) -> tuple[str, list[InputFile]]:
     """Return a file, or those of a folder, and their format; raise if they cannot be read in parts."""
-    name, files = files_of_graph(path, form, options)
+    name, files = files_of_graph(path, options)
     if FILE_FORMATS[name].part is None:
         raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {_FILE}, or {WHOLE}")
     for file in files:
@@ -374,11 +374,11 @@ def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOption
     return name, files
 
 
-def _settings(asked: Reading) -> dict[str, Any]:
+def _settings(asked: ReadOptions) -> dict[str, Any]:
     """Return the options that must be the same on all hosts."""
-    options = {name: value for name, value in asked.options._asdict().items() if name not in ("threads", "block")}
-    kinds = asked.kinds is not None, asked.kind_prefix
-    return options | {"merge": asked.merge, "loops": asked.loops, "kinds, kind_prefix": kinds}
+    not_compared = "format", "vertices", "kinds", "kind_prefix", "names", "threads", "block"
+    options = {name: value for name, value in asked._asdict().items() if name not in not_compared}
+    return options | {"kinds, kind_prefix": (asked.kinds is not None, asked.kind_prefix)}
 
 
 def _edges_in_memory(source: Any, options: ReadOptions) -> EdgeTable:

@@ -113,7 +113,7 @@ def in_parts(source: Any, graph: str, communicator: Communicator, options: Mappi
 
 def _estimated(path: str | os.PathLike[str], options: Mapping[str, Any], hosts: int) -> int:
     """Estimate the bytes of a graph's rows from the size of its files and the first lines; 0 if nothing is known."""
-    name, files = files_of_graph(path, checked_format(options.get("format", "auto")), ReadOptions())
+    name, files = files_of_graph(path, ReadOptions(checked_format(options.get("format", "auto"))))
     for file in files:
         if hosts > 1 and file.size is None:
             raise Any2VecError(f"{file.name}: each host of a cluster reads the graph, which needs a file; give a file")
