@@ -1,7 +1,7 @@
 """What a user asks of the reader of a graph, checked: its options, columns of tables, vertices of two kinds."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,12 @@ from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Kinds, Names
 from any2vec.graph.numbering import NO_COLON, kinds_in_turn, names_by_kind
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
+
+
+def having(*names: str) -> Callable[[Any], bool]:
+    """Return what says whether an object has all of these attributes."""
+    return lambda source: all(hasattr(source, name) for name in names)
+
 
 EXPECTED = "expected the two ends of an edge, or the ends and a weight"
 _KINDS = ("source_kind", "target_kind")
@@ -50,10 +56,7 @@ def _checked_columns(value: Any) -> tuple[str, ...] | None:
 
 
 def chosen_columns(names: Sequence[Any], options: ReadOptions, title: str, advice: str = "") -> Chosen:
-    """Choose those that the user names; else two or three, in their order; of more, those with usual names.
-
-    The columns source_kind and target_kind are the kinds of the ends.
-    """
+    """Choose columns: those the user names, else two or three, of more those with usual names; and those of kinds."""
     kinds = None
     wanted = options.columns
     if set(_KINDS) <= set(names) and not (wanted and set(_KINDS) & set(wanted)):

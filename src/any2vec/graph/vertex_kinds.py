@@ -6,10 +6,10 @@ from typing import Any
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions, only_comments, quoted, skipped_comments
-from any2vec.graph.dialect import JSON, UNCLOSED, guess_delimiter
+from any2vec.graph.dialect import JSON, guess_delimiter
 from any2vec.graph.graph import Kinds
 from any2vec.graph.names import vertex_name
-from any2vec.graph.parse import BOM, SPACES, UnclosedQuoteError, split_fields, without_quoted
+from any2vec.graph.parse import BOM, SPACES, split_fields, without_quoted
 from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign
 from any2vec.io.streams import naming, open_stream
 
@@ -46,8 +46,9 @@ def read_fields(
             split = _splitter(line, f"{file.name}, line {number:,}", options)
         try:  # bytes are split at ASCII whitespace only, as edge lists are
             fields = [field.decode() for field in split(line)] if split and line else []
-        except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
-            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
+        except (UnicodeDecodeError, Any2VecError) as error:
+            wrong = error if isinstance(error, Any2VecError) else "is not UTF-8; save the file as UTF-8"
+            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {wrong}") from None
         lines.append((number, [field for field in fields if field]))
     if split is None and leading:
         raise Any2VecError(f"{file.name}: has no {what}; {only_comments(leading, options.comments)}{expected}")
@@ -75,12 +76,6 @@ def _at_spaces(line: bytes) -> list[bytes]:
     if b"\t" in line and b" " in line:
         raise Any2VecError("has spaces and tabs, the first line only one of them; give `delimiter`: ' ' or '\\t'")
     return line.split()
-
-
-def _wrong(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "is not UTF-8; save the file as UTF-8"
-    return UNCLOSED if isinstance(error, UnclosedQuoteError) else str(error)
 
 
 _EXPECTED = "expected lines of a vertex and its kind"
