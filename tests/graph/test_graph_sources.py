@@ -4,7 +4,9 @@ import subprocess
 import sys
 import warnings
 from collections import deque
+from types import SimpleNamespace as Data  # the part of PyTorch Geometric's that is used
 
+import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -13,17 +15,9 @@ from naive_graph import rows_of_graph
 from scipy import io as scipy_io
 from scipy import sparse
 
-from any2vec import DeepWalk
 from any2vec.errors import Any2VecError
 from any2vec.graph import read_graph, read_labels
 from any2vec.graph.readers import GraphWarning
-
-
-class Data:
-    """The part of PyTorch Geometric's Data that is used."""
-
-    def __init__(self, **attributes):
-        self.__dict__.update(attributes)
 
 
 class Frame:
@@ -93,20 +87,6 @@ def test_forms_of_edges_and_options():
     assert (alone.names, alone.edges) == (["a", "b", "c"], 1)
     assert read_graph(Frame(s=[5, 2], t=[2, 9])).names == ["5", "2", "9"]
     assert read_graph(np.array([["x", "y"], ["y", "x"]])).names == ["x", "y"]
-
-
-def test_deepwalk_on_pairs():
-    options = {"dim": 16, "window": 3, "negative": 3, "walks": 2, "length": 5, "epochs": 1, "threads": 1}
-    wanted = DeepWalk(**options).fit(np.array([[1, 2], [2, 3]])).vectors_
-    for source in (
-        [(1, 2), (2, 3)],
-        iter([("1", "2"), ("2", "3")]),
-        {1: [2], 2: [3]},
-        np.array([["1", "2"], ["2", "3"]]),
-    ):
-        vectors = DeepWalk(**options).fit(source).vectors_
-        assert list(vectors.words) == list(wanted.words)
-        assert vectors.matrix.tobytes() == wanted.matrix.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -330,7 +310,6 @@ def test_frames_that_are_matrices(number):
 
 
 def test_numbers_of_edges_that_are_not_read_are_said():
-    igraph = pytest.importorskip("igraph")
     index = np.array([[0, 1], [1, 2]])
     named = nx.Graph()
     named.add_edge("a", "b", value=3, label="x")
