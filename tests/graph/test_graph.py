@@ -119,28 +119,6 @@ def test_weights_are_the_nearest_float32(tmp_path):
     np.testing.assert_array_equal(graph.weights, np.array([float(w) for w in written]).astype(np.float32))
 
 
-def test_a_first_line_tells_delimiter_and_weights(tmp_path):
-    path = tmp_path / "graph.txt"
-
-    def read(text, **options):
-        path.write_text(text)
-        graph = read_graph(path, **options)
-        return list(graph.names), None if graph.weights is None else graph.weights.tolist()
-
-    assert read("a b\n") == (["a", "b"], None)
-    assert read("a,b\n") == read("a, b\n") == read("a ,b\n") == (["a", "b"], None)
-    assert read("a\tb\nNew York\tBoston\n") == (["a", "b", "New York", "Boston"], None)
-    assert read("a \t b\n") == (["a", "b"], None)
-    assert read("New York|Paris\nx | y\n", delimiter="|") == (["New York", "Paris", "x", "y"], None)
-    assert read("a b 2\nb c 3\n", directed=True) == (["a", "b", "c"], [2, 3])
-    assert read("a b 2\nb c 3\n", weighted=False) == (["a", "b", "c"], None)
-    assert read("a b {}\nb c {'weight': 3}\n", weighted=False) == (["a", "b", "c"], None)
-    assert read("% sym\n1 2 1 99\n", weighted=True, directed=True) == (["1", "2"], [1])
-    assert read("1 2 3 4\n1\n3 9\n", format="adjacency") == (["1", "2", "3", "4", "9"], None)
-    assert read("// c\n1 2\n", comments="/") == (["1", "2"], None)
-    assert read("#a b\n%c d\n", comments="") == (["#a", "b", "%c", "d"], None)
-
-
 def test_matches_networkx_on_random_graphs(tmp_path):
     for seed, directed in ((1, False), (2, True)):
         theirs = networkx.gnp_random_graph(80, 0.1, seed=seed, directed=directed)

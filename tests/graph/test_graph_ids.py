@@ -73,6 +73,8 @@ class Named(str):
         (Decimal("7.00"), "7"),
         (np.array(7.0), "7"),
         (np.str_("a"), "a"),
+        (pa.scalar("a"), "a"),
+        (pa.scalar(7.0), "7"),
         (Named("one"), "one"),
         (HTTPStatus.OK, "200"),
         ((0, 1), "(0, 1)"),

@@ -147,7 +147,6 @@ GOOD = [
     ("a b", {}),
     ("a b\n", {"vertices": ["c"]}),
     ("a a\nb c", {}),
-    ("# c\n\n% d\n1 2\n2 3\n3 1\n", {}),
     ("# c\n\n% d\n1 2\n# e\n2 3\n\n% f\n3 1\n# g\n", {}),
     ("# a\n" * 20 + "1 2\n2 3\n" + "# b\n" * 20 + "3 4\n", {}),
     ("# a\n" * 20 + "1 2\n2 3\n" + "# b\n" * 20 + "3 4\n", {"comments": ""}),
@@ -167,7 +166,7 @@ GOOD = [
     ("a b\n" * 50, {}),
     ("a b 16777216\nb a 1\na b 1\na b 1\n", {}),
     ("a b 0.1\n" + "b a 0.7\n" * 9 + "a b 1e-8\n" * 7 + "a b 3e7\n", {}),
-    *((text, {}) for text, *_ in SEPARATED),
+    *(case[:2] for case in SEPARATED),
 ]
 
 

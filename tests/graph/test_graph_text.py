@@ -29,31 +29,42 @@ def read(tmp_path):
 
 
 SEPARATED = [
-    ("a;b\nb;c\n", "abc", None),
-    ("a|b|1\nb|c|2\n", "abc", [1, 1, 2, 2]),
-    ("a ; b\nb;c\n", "abc", None),
-    ("\ufeffa;b\r\nb;c\r\n", "abc", None),
-    ("New York;Los Angeles\nLos Angeles;a\n", ["New York", "Los Angeles", "a"], None),
-    ("sp|P1|X sp|Q2|Y\n", ["sp|P1|X", "sp|Q2|Y"], None),
-    ("a|x,b|y\n", ["a|x", "b|y"], None),
-    ("a;x,b;y\n", ["a;x", "b;y"], None),
-    ("a;1\tb;2\n", ["a;1", "b;2"], None),
-    ("1e3 1.0\n1.0 007\n", ["1e3", "1.0", "007"], None),
-    ('"a,1","b"\n"b","c ""x"""\n', ["a,1", "b", 'c "x"'], None),
-    ('Paris,London\nLondon,"Washington, DC"\n', ["Paris", "London", "Washington, DC"], None),
-    ('\ufeff"a";"b";"1.5"\r\n"b";"c";"2"\r\n', "abc", [1.5, 1.5, 2, 2]),
-    ('"New York" "Boston"\n"Boston" c\n', ["New York", "Boston", "c"], None),
-    ('" a\na b\n" b\n', '"ab', None),
-    ('"\ta\na\tb\n', '"ab', None),
-    ('"Al"-Yankovic\tb\n', ['"Al"-Yankovic', "b"], None),
-    ('"#a",b\nb,"%c"\n', ["#a", "b", "%c"], None),
-    ('"1","2"\n2,"007"\n', ["1", "2", "007"], None),
+    ("a;b\nb;c\n", {}, "abc", None),
+    ("a|b|1\nb|c|2\n", {}, "abc", [1, 1, 2, 2]),
+    ("a ; b\nb;c\n", {}, "abc", None),
+    ("\ufeffa;b\r\nb;c\r\n", {}, "abc", None),
+    ("New York;Los Angeles\nLos Angeles;a\n", {}, ["New York", "Los Angeles", "a"], None),
+    ("sp|P1|X sp|Q2|Y\n", {}, ["sp|P1|X", "sp|Q2|Y"], None),
+    ("a|x,b|y\n", {}, ["a|x", "b|y"], None),
+    ("a;x,b;y\n", {}, ["a;x", "b;y"], None),
+    ("a;1\tb;2\n", {}, ["a;1", "b;2"], None),
+    ("1e3 1.0\n1.0 007\n", {}, ["1e3", "1.0", "007"], None),
+    ('"a,1","b"\n"b","c ""x"""\n', {}, ["a,1", "b", 'c "x"'], None),
+    ('Paris,London\nLondon,"Washington, DC"\n', {}, ["Paris", "London", "Washington, DC"], None),
+    ('\ufeff"a";"b";"1.5"\r\n"b";"c";"2"\r\n', {}, "abc", [1.5, 1.5, 2, 2]),
+    ('"New York" "Boston"\n"Boston" c\n', {}, ["New York", "Boston", "c"], None),
+    ('" a\na b\n" b\n', {}, '"ab', None),
+    ('"\ta\na\tb\n', {}, '"ab', None),
+    ('"Al"-Yankovic\tb\n', {}, ['"Al"-Yankovic', "b"], None),
+    ('"#a",b\nb,"%c"\n', {}, ["#a", "b", "%c"], None),
+    ('"1","2"\n2,"007"\n', {}, ["1", "2", "007"], None),
+    ("a b\n", {}, "ab", None),
+    ("a ,b\n", {}, "ab", None),
+    ("a\tb\nNew York\tBoston\n", {}, ["a", "b", "New York", "Boston"], None),
+    ("a \t b\n", {}, "ab", None),
+    ("New York|Paris\nx | y\n", {"delimiter": "|"}, ["New York", "Paris", "x", "y"], None),
+    ("a b 2\nb c 3\n", {"directed": True}, "abc", [2, 3]),
+    ("a b {}\nb c {'weight': 3}\n", {"weighted": False}, "abc", None),
+    ("% sym\n1 2 1 99\n", {"weighted": True, "directed": True}, "12", [1]),
+    ("1 2 3 4\n1\n3 9\n", {"format": "adjacency"}, "12349", None),
+    ("// c\n1 2\n", {"comments": "/"}, "12", None),
+    ("#a b\n%c d\n", {"comments": ""}, ["#a", "b", "%c", "d"], None),
 ]
 
 
-@pytest.mark.parametrize(("text", "names", "weights"), SEPARATED)
-def test_what_separates_and_quotes_fields(read, text, names, weights):
-    graph = read(text)
+@pytest.mark.parametrize(("text", "options", "names", "weights"), SEPARATED)
+def test_what_separates_and_quotes_fields(read, text, options, names, weights):
+    graph = read(text, **options)
     assert list(graph.names) == list(names)
     assert (graph.weights is None) if weights is None else graph.weights.tolist() == weights
 
