@@ -3,15 +3,14 @@
 import gzip
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from naive_graph import rows_of_graph
 from scipy import sparse
 
 from any2vec import Any2VecError
 from any2vec.graph import read_graph
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 def same(one, other):

@@ -4,7 +4,9 @@ import subprocess
 import sys
 import warnings
 from collections import deque
+from types import SimpleNamespace as Data  # the part of PyTorch Geometric's that is used
 
+import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -13,17 +15,9 @@ from naive_graph import rows_of_graph
 from scipy import io as scipy_io
 from scipy import sparse
 
-from any2vec import DeepWalk
 from any2vec.errors import Any2VecError
 from any2vec.graph import read_graph, read_labels
 from any2vec.graph.readers import GraphWarning
-
-
-class Data:
-    """The part of PyTorch Geometric's Data that is used."""
-
-    def __init__(self, **attributes):
-        self.__dict__.update(attributes)
 
 
 class Frame:
@@ -95,20 +89,6 @@ def test_forms_of_edges_and_options():
     assert read_graph(np.array([["x", "y"], ["y", "x"]])).names == ["x", "y"]
 
 
-def test_deepwalk_on_pairs():
-    options = {"dim": 16, "window": 3, "negative": 3, "walks": 2, "length": 5, "epochs": 1, "threads": 1}
-    wanted = DeepWalk(**options).fit(np.array([[1, 2], [2, 3]])).vectors_
-    for source in (
-        [(1, 2), (2, 3)],
-        iter([("1", "2"), ("2", "3")]),
-        {1: [2], 2: [3]},
-        np.array([["1", "2"], ["2", "3"]]),
-    ):
-        vectors = DeepWalk(**options).fit(source).vectors_
-        assert list(vectors.words) == list(wanted.words)
-        assert vectors.matrix.tobytes() == wanted.matrix.tobytes()
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -154,13 +134,11 @@ def test_edges_that_are_refused(source, message):
     assert len(str(caught.value)) < 400
 
 
-def save_corrupt(path, **changes):
-    matrix = changes.pop("kind")(sparse.csr_array(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0.0]])))
-    sparse.save_npz(path, matrix)
+def save_corrupt(path, kind, name, value):
+    sparse.save_npz(path, kind(sparse.csr_array(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0.0]]))))
     with np.load(path) as saved:
         arrays = dict(saved)
-    arrays.update({name: np.array(value) for name, value in changes.items()})
-    np.savez(path, **arrays)
+    np.savez(path, **arrays | {name: np.array(value)})
 
 
 CSR, CSC, COO, DIA = sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.dia_array
@@ -171,36 +149,20 @@ def BSR(matrix):  # noqa: N802
 
 
 COMPRESSED = [
-    {"indptr": [0, 100, -5, 6]},
-    {"indptr": [0, 10**9, 0, 0]},
-    {"indptr": [0, 2, 4, 7]},
-    {"indptr": [1, 2, 4, 6]},
-    {"indptr": [0, 4, 2, 6]},
-    {"indptr": [0, 6]},
-    {"indptr": [0, -(10**9), 2, -1]},
-    {"indptr": [[0, 2, 4, 6]]},
-    {"indptr": [0, 2, 4, 2**62]},
-    {"indices": [5, 10**9, 0, 1, 0, 1]},
-    {"indices": [1, 2, -(10**9), 1, 0, 1]},
-    {"indices": [1, 2, 0, 1, 0, 2**62]},
-    {"indices": [1, 2]},
-    {"data": [1.0, 2.0]},
-    {"shape": [3, 2**31]},
-    {"shape": [3]},
-    {"shape": [-3, -3]},
-    {"shape": [10**9, 10**9]},
+    ("indptr", [[0, 100, -5, 6], [0, 10**9, 0, 0], [0, 2, 4, 7], [1, 2, 4, 6], [0, 4, 2, 6], [0, 6], [[0, 2, 4, 6]]]),
+    ("indptr", [[0, -(10**9), 2, -1], [0, 2, 4, 2**62]]),
+    ("indices", [[5, 10**9, 0, 1, 0, 1], [1, 2, -(10**9), 1, 0, 1], [1, 2, 0, 1, 0, 2**62], [1, 2]]),
+    ("data", [[1.0, 2.0]]),
+    ("shape", [[3, 2**31], [3], [-3, -3], [10**9, 10**9]]),
 ]
 COORDINATES = [
-    {"row": [0, 1, 2, 3, 4, 5]},
-    {"col": [0, 1, 2, 0, 1, -7]},
-    {"row": [0, 1]},
-    {"row": [0.5, np.nan, 1, 2, 0, 10**12]},
-    {"coords": [[0, 1, 2, 0, 1, 10**9], [0, 1, 2, 0, 1, 2]]},
-    {"coords": [[0, 1, 2, 0, 1, -4], [0, 1, 2, 0, 1, 2]]},
-    {"shape": [2, 2]},
+    ("row", [[0, 1, 2, 3, 4, 5], [0, 1], [0.5, np.nan, 1, 2, 0, 10**12]]),
+    ("col", [[0, 1, 2, 0, 1, -7]]),
+    ("coords", [[[0, 1, 2, 0, 1, 10**9], [0, 1, 2, 0, 1, 2]], [[0, 1, 2, 0, 1, -4], [0, 1, 2, 0, 1, 2]]]),
+    ("shape", [[2, 2]]),
 ]
-OUTSIDE = [{"offsets": [10**9, -(10**9), 3, -3]}, {"offsets": [2**31 - 1, -(2**31), 2**31 - 2, -4]}]  # no entries
-DIAGONALS = [{"offsets": [0]}, {"offsets": [1, 1, 2, 2]}, {"data": [1.0]}, {"shape": [2]}, *OUTSIDE]
+OUTSIDE = [[10**9, -(10**9), 3, -3], [2**31 - 1, -(2**31), 2**31 - 2, -4]]  # no entries
+DIAGONALS = [("offsets", [[0], [1, 1, 2, 2], *OUTSIDE]), ("data", [[1.0]]), ("shape", [[2]])]
 
 READ = """
 import sys
@@ -218,14 +180,15 @@ for path in sys.argv[1:]:
     ("kind", "cases"), [(CSR, COMPRESSED), (CSC, COMPRESSED), (BSR, COMPRESSED), (COO, COORDINATES), (DIA, DIAGONALS)]
 )
 def test_corrupt_matrices_in_files(tmp_path, kind, cases):
-    for i, changes in enumerate(cases):
-        save_corrupt(tmp_path / f"{i}.npz", kind=kind, **changes)
+    cases = [(name, value) for name, values in cases for value in values]
     paths = [str(tmp_path / f"{i}.npz") for i in range(len(cases))]
+    for path, (name, value) in zip(paths, cases, strict=True):
+        save_corrupt(path, kind, name, value)
     done = subprocess.run([sys.executable, "-c", READ, *paths], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()  # of another process, which a crash would end
     assert (done.returncode, lines[::2]) == (0, paths), cases[len(lines) // 2 - 1]
-    for changes, path, line in zip(cases, paths, lines[1::2], strict=True):
-        assert line.startswith(f"Any2VecError {path}: "), changes
+    for case, path, line in zip(cases, paths, lines[1::2], strict=True):
+        assert line.startswith(f"Any2VecError {path}: "), case
 
 
 @pytest.mark.parametrize("kind", [CSR, CSC, BSR])
@@ -330,7 +293,6 @@ def test_frames_that_are_matrices(number):
 
 
 def test_numbers_of_edges_that_are_not_read_are_said():
-    igraph = pytest.importorskip("igraph")
     index = np.array([[0, 1], [1, 2]])
     named = nx.Graph()
     named.add_edge("a", "b", value=3, label="x")

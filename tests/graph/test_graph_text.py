@@ -4,8 +4,6 @@ import gzip
 import io
 import pickle
 import subprocess
-import sys
-import warnings
 import zipfile
 
 import numpy as np
@@ -30,72 +28,79 @@ def read(tmp_path):
     return reader
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "weights"),
-    [
-        ("a;b\nb;c\n", "abc", None),
-        ("a|b|1\nb|c|2\n", "abc", [1, 1, 2, 2]),
-        ("a ; b\nb;c\n", "abc", None),
-        ("\ufeffa;b\r\nb;c\r\n", "abc", None),
-        ("New York;Los Angeles\nLos Angeles;a\n", ["New York", "Los Angeles", "a"], None),
-        ("sp|P1|X sp|Q2|Y\n", ["sp|P1|X", "sp|Q2|Y"], None),
-        ("a|x,b|y\n", ["a|x", "b|y"], None),
-        ("a;x,b;y\n", ["a;x", "b;y"], None),
-        ("a;1\tb;2\n", ["a;1", "b;2"], None),
-        ("1e3 1.0\n1.0 007\n", ["1e3", "1.0", "007"], None),
-        ('"a,1","b"\n"b","c ""x"""\n', ["a,1", "b", 'c "x"'], None),
-        ('Paris,London\nLondon,"Washington, DC"\n', ["Paris", "London", "Washington, DC"], None),
-        ('\ufeff"a";"b";"1.5"\r\n"b";"c";"2"\r\n', "abc", [1.5, 1.5, 2, 2]),
-        ('"New York" "Boston"\n"Boston" c\n', ["New York", "Boston", "c"], None),
-        ('" a\na b\n" b\n', '"ab', None),
-        ('"\ta\na\tb\n', '"ab', None),
-        ('"Al"-Yankovic\tb\n', ['"Al"-Yankovic', "b"], None),
-        ('"#a",b\nb,"%c"\n', ["#a", "b", "%c"], None),
-        ('"1","2"\n2,"007"\n', ["1", "2", "007"], None),
-    ],
-)
-def test_what_separates_and_quotes_fields(read, text, names, weights):
-    graph = read(text)
+SEPARATED = [
+    ("a;b\nb;c\n", {}, "abc", None),
+    ("a|b|1\nb|c|2\n", {}, "abc", [1, 1, 2, 2]),
+    ("a ; b\nb;c\n", {}, "abc", None),
+    ("\ufeffa;b\r\nb;c\r\n", {}, "abc", None),
+    ("New York;Los Angeles\nLos Angeles;a\n", {}, ["New York", "Los Angeles", "a"], None),
+    ("sp|P1|X sp|Q2|Y\n", {}, ["sp|P1|X", "sp|Q2|Y"], None),
+    ("a|x,b|y\n", {}, ["a|x", "b|y"], None),
+    ("a;x,b;y\n", {}, ["a;x", "b;y"], None),
+    ("a;1\tb;2\n", {}, ["a;1", "b;2"], None),
+    ("1e3 1.0\n1.0 007\n", {}, ["1e3", "1.0", "007"], None),
+    ('"a,1","b"\n"b","c ""x"""\n', {}, ["a,1", "b", 'c "x"'], None),
+    ('Paris,London\nLondon,"Washington, DC"\n', {}, ["Paris", "London", "Washington, DC"], None),
+    ('\ufeff"a";"b";"1.5"\r\n"b";"c";"2"\r\n', {}, "abc", [1.5, 1.5, 2, 2]),
+    ('"New York" "Boston"\n"Boston" c\n', {}, ["New York", "Boston", "c"], None),
+    ('" a\na b\n" b\n', {}, '"ab', None),
+    ('"\ta\na\tb\n', {}, '"ab', None),
+    ('"Al"-Yankovic\tb\n', {}, ['"Al"-Yankovic', "b"], None),
+    ('"#a",b\nb,"%c"\n', {}, ["#a", "b", "%c"], None),
+    ('"1","2"\n2,"007"\n', {}, ["1", "2", "007"], None),
+    ("a b\n", {}, "ab", None),
+    ("a ,b\n", {}, "ab", None),
+    ("a\tb\nNew York\tBoston\n", {}, ["a", "b", "New York", "Boston"], None),
+    ("a \t b\n", {}, "ab", None),
+    ("New York|Paris\nx | y\n", {"delimiter": "|"}, ["New York", "Paris", "x", "y"], None),
+    ("a b 2\nb c 3\n", {"directed": True}, "abc", [2, 3]),
+    ("a b {}\nb c {'weight': 3}\n", {"weighted": False}, "abc", None),
+    ("% sym\n1 2 1 99\n", {"weighted": True, "directed": True}, "12", [1]),
+    ("1 2 3 4\n1\n3 9\n", {"format": "adjacency"}, "12349", None),
+    ("// c\n1 2\n", {"comments": "/"}, "12", None),
+    ("#a b\n%c d\n", {"comments": ""}, ["#a", "b", "%c", "d"], None),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "names", "weights"), SEPARATED)
+def test_what_separates_and_quotes_fields(read, text, options, names, weights):
+    graph = read(text, **options)
     assert list(graph.names) == list(names)
     assert (graph.weights is None) if weights is None else graph.weights.tolist() == weights
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("a;b;1,5\n", {}, "has commas and semicolons; .* `delimiter`: ',' for 'a;b;1', '5'; ';' for 'a', 'b', '1,5'"),
-        ("a;b;1,234.5\nb;c;2,345.6\n", {}, "has commas and semicolons"),
-        ("a;b;1,5;\n", {}, "has commas and semicolons"),
-        ("1;a;b;1,5\n", {}, "has commas and semicolons"),
-        ("a|b|,5\n", {}, "has bars and commas"),
-        ("a;b;1,5e3\n", {}, "has commas and semicolons"),
-        ("a;b;1,5%\n", {}, "has commas and semicolons"),
-        ("a;b;$1,500.25\n", {}, "has commas and semicolons"),
-        (
-            "#a #b\n\n#b #c\n",
-            {},
-            "has no edges; 2 lines begin with # or %, as comments do .`comments` '' reads them.; exp",
-        ),
-        ("\n", {}, "has no edges; expected"),
-        ("a;b;1,5\n", {"delimiter": ";"}, "the third field '1,5' has a comma; weights are written as 1234.5"),
-        ("a;b;1\na;c;1.234,5\n", {}, "line 2: .*the weight '1.234,5' is not a number; .*nothing between thousands"),
-        ('a,b,5\nb,c,"1,234"\n', {}, "line 2: 'b,c,\"1,234\"': the weight '1,234' is not a number"),
-        ("1;2 3\n", {}, "has semicolons and spaces"),
-        ("1|2,3\n", {}, "has bars and commas"),
-        ('a,b\n"b,c\n', {}, "line 2: '\"b,c': a quote is not closed on its line"),
-        ('a,"b\nc",d\n', {}, "line 1: 'a,\"b': a quote is not closed"),
-        ('"a",b\n"b",c,d\n', {}, "line 2: '\"b\",c,d': too many fields; .*separated by ','"),
-        ('"a",""\n', {}, "an empty field"),
-        ("source,target,weight\n1,2,1\n", {}, "the third field 'weight' is not a weight; .*`header=True` skips it"),
-        ("a,b\n", {"header": True}, "has no edges after the header"),
-        ("h,h\n\na,b\nc\n", {"header": True}, "line 4: 'c': too few fields"),
-        ("a b\n", {"comments": 5}, "`comments` is 5: give a string"),
-        ("a b\n", {"delimiter": 5}, "`delimiter` is 5: give a string"),
-        ("a b 1600000000000000000\n", {}, r"is an integer beyond 2\^53"),
-        ("a,,c\n", {"weighted": False}, "an empty field"),
-        ("a,,c\n", {"format": "adjacency"}, "an empty field"),
-    ],
-)
+REFUSED = [
+    ("a;b;1,5\n", {}, "has commas and semicolons; .* `delimiter`: ',' for 'a;b;1', '5'; ';' for 'a', 'b', '1,5'"),
+    ("a;b;1,234.5\nb;c;2,345.6\n", {}, "has commas and semicolons"),
+    ("a;b;1,5;\n", {}, "has commas and semicolons"),
+    ("1;a;b;1,5\n", {}, "has commas and semicolons"),
+    ("a|b|,5\n", {}, "has bars and commas"),
+    ("a;b;1,5e3\n", {}, "has commas and semicolons"),
+    ("a;b;1,5%\n", {}, "has commas and semicolons"),
+    ("a;b;$1,500.25\n", {}, "has commas and semicolons"),
+    ("#a #b\n\n#b #c\n", {}, "has no edges; 2 lines begin with # or %, .*`comments` '' reads them.; expected"),
+    ("\n", {}, "has no edges; expected"),
+    ("a;b;1,5\n", {"delimiter": ";"}, "the third field '1,5' has a comma; weights are written as 1234.5"),
+    ("a;b;1\na;c;1.234,5\n", {}, "line 2: .*the weight '1.234,5' is not a number; .*nothing between thousands"),
+    ('a,b,5\nb,c,"1,234"\n', {}, "line 2: 'b,c,\"1,234\"': the weight '1,234' is not a number"),
+    ("1;2 3\n", {}, "has semicolons and spaces"),
+    ("1|2,3\n", {}, "has bars and commas"),
+    ('a,b\n"b,c\n', {}, "line 2: '\"b,c': a quote is not closed on its line"),
+    ('a,"b\nc",d\n', {}, "line 1: 'a,\"b': a quote is not closed"),
+    ('"a",b\n"b",c,d\n', {}, "line 2: '\"b\",c,d': too many fields; .*separated by ','"),
+    ('"a",""\n', {}, "an empty field"),
+    ("source,target,weight\n1,2,1\n", {}, "the third field 'weight' is not a weight; .*`header=True` skips it"),
+    ("a,b\n", {"header": True}, "has no edges after the header"),
+    ("h,h\n\na,b\nc\n", {"header": True}, "line 4: 'c': too few fields"),
+    ("a b\n", {"comments": 5}, "`comments` is 5: give a string"),
+    ("a b\n", {"delimiter": 5}, "`delimiter` is 5: give a string"),
+    ("a b 1600000000000000000\n", {}, r"is an integer beyond 2\^53"),
+    ("a,,c\n", {"weighted": False}, "an empty field"),
+    ("a,,c\n", {"format": "adjacency"}, "an empty field"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "message"), REFUSED)
 def test_what_is_asked_for(read, text, options, message):
     with pytest.raises(Any2VecError, match=message) as caught:
         read(text, **options)
@@ -117,15 +122,11 @@ def test_headers(read):
 
 def test_comments_after_the_first_edge(read):
     text = "# c\na b\n#love #hate\n\n#x b\nb c\n"
-    with pytest.warns(
-        GraphWarning, match=r"2 lines after the first edge begin with # or % \(line 3\), and were skipped"
-    ):
+    with pytest.warns(GraphWarning, match=r"2 lines after the first edge begin with # or % \(line 3\), and were"):
         assert list(read(text).names) == ["a", "b", "c"]
     for none in ("", None):
         assert list(read(text.removeprefix("# c\n"), comments=none).names) == ["a", "b", "#love", "#hate", "#x", "c"]
-    with pytest.warns(
-        GraphWarning, match=r"1 line after the first edge begins with # or % \(line 3\), and was skipped"
-    ):
+    with pytest.warns(GraphWarning, match=r"1 line after the first edge begins with # or % \(line 3\), and was skip"):
         read('# x\n"a",b\n# y\nb,c\n')
     read("# a\n% b\na b\nb c\n")  # no warning
 
@@ -227,50 +228,35 @@ def test_labels_of_many_words(tmp_path):
     assert labels('"New York",big,old\n') == (["New York"], ["big", "old"])
     assert labels('a,"b, c"\n') == (["a"], ["b, c"])
     assert labels("#a x\n", comments="") == labels("#a x\n", comments=None) == (["#a"], ["x"])
-    for text, message in (
-        ("5;class 0\n", "has semicolons and spaces; give what separates"),
-        ("New York,big\n", "has commas and spaces; give what separates"),
-        ("a x\nb\tclass 1\n", "line 2: .*has spaces and tabs, the first line only one"),
-        ('a,"x\n', "line 1: .*a quote is not closed"),
-        ("a\0x", "has NUL bytes"),
-        ("<html>", "this is a web page"),
-    ):
-        with pytest.raises(Any2VecError, match=message):
-            labels(text)
     with pytest.warns(GraphWarning, match=r"1 line after the first begins with # or %, and was skipped"):
         labels("a x\n#b y\n")
-    for wrong in ({0: "a"}, 3, None):
-        with pytest.raises(Any2VecError, match="labels are read from a file, not from"):
-            read_labels(wrong)
-    with pytest.raises(Any2VecError, match="`comments` is 5: give a string"):
-        labels("a x\n", comments=5)
 
 
-def test_matrices_that_do_not_fit(tmp_path):
-    wide = sparse.coo_array(([1.0], ([0], [1])), shape=(2**31 - 1, 2**31 - 1))
-    sparse.save_npz(tmp_path / "wide.npz", wide)
-    code = """
-import resource, sys
-from any2vec.graph import read_graph
-import scipy.sparse, scipy.io
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-for path in sys.argv[1:]:
-    try:
-        print(read_graph(path))
-    except Exception as error:
-        print(type(error).__name__, error)
-"""
-    header = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little")
-    header += b"{'descr': '<f8', 'fortran_order': False, 'shape': (2147483648,), }".ljust(117) + b"\n"
-    with zipfile.ZipFile(tmp_path / "wide.npz") as file:
-        arrays = {name: file.read(name) for name in file.namelist()}
-    with zipfile.ZipFile(tmp_path / "declared.npz", "w") as file:
-        for name, content in arrays.items():
-            file.writestr(name, header if name == "data.npy" else content)
-    paths = [str(tmp_path / f"{name}.npz") for name in ("wide", "declared")]
-    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)
-    for path, line in zip(paths, done.stdout.splitlines(), strict=True):
-        assert line.startswith(f"Any2VecError {path}: not enough memory"), done.stdout
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("5;class 0\n", {}, "has semicolons and spaces; give what separates"),
+        ("New York,big\n", {}, "has commas and spaces; give what separates"),
+        ("a x\nb\tclass 1\n", {}, "line 2: .*has spaces and tabs, the first line only one"),
+        ('a,"x\n', {}, "line 1: .*a quote is not closed"),
+        ("a\0x", {}, "has NUL bytes"),
+        ("<html>", {}, "this is a web page"),
+        ("a x\nb\n", {}, "line 2: 'b' has no label"),
+        ("", {}, "has no labels"),
+        ('{"5": "a"}', {}, "this is JSON; expected lines of a vertex and its labels; read it with json.load"),
+        ("\n\n", {"format": "labels"}, "has no labels"),
+        (b"a x\n\xff y\n", {}, "line 2: '\ufffd y': is not UTF-8"),
+        ("a x\n", {"format": "csv"}, "`format` is 'csv'; known are"),
+        ("a x\n", {"comments": 5}, "`comments` is 5: give a string"),
+        (3, {}, "labels are read from a file, not from 3"),
+    ],
+)
+def test_labels_that_are_refused(tmp_path, text, options, message):
+    path = text if text == 3 else tmp_path / "labels"
+    if text != 3:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(Any2VecError, match=message):
+        read_labels(path, **options)
 
 
 def test_matrices_that_unpack_to_too_much(tmp_path, monkeypatch):
@@ -278,6 +264,9 @@ def test_matrices_that_unpack_to_too_much(tmp_path, monkeypatch):
     monkeypatch.setattr("any2vec.graph.sources.matrices.available", lambda: 400)
     with pytest.raises(Any2VecError, match=r"a.npz: not enough memory: 0.0 GB for its arrays"):
         read_graph(tmp_path / "a.npz")
+    wide = sparse.coo_array(([1.0], ([0], [1])), shape=(2**31 - 1, 2**31 - 1))
+    with pytest.raises(Any2VecError, match=r"the matrix: not enough memory: 64.4 GB for a graph of 2,147,483,647 vert"):
+        read_graph(wide)
 
 
 def test_a_matlab_file_that_does_not_fit(tmp_path, monkeypatch):
@@ -287,27 +276,3 @@ def test_a_matlab_file_that_does_not_fit(tmp_path, monkeypatch):
         monkeypatch.setattr("any2vec.graph.sources.matrices.subprocess.run", lambda *_, ended=ended, **__: ended)
         with pytest.raises(Any2VecError, match=r"a.mat: not enough memory to read it"):
             read_graph(tmp_path / "a.mat")
-
-
-def test_single_flipped_bits(tmp_path):
-    rng = np.random.default_rng(1)
-    matrix = sparse.csr_array(np.random.default_rng(0).random((12, 12)) < 0.3, dtype=float)
-    sparse.save_npz(tmp_path / "g.npz", matrix)
-    (tmp_path / "g.csv").write_text("".join(f'"n {i}";"n {i * 7 % 13}";{i + 1}\n' for i in range(40)))
-    (tmp_path / "g.edges").write_text("# c\n" + "".join(f"{i} v{i * 7 % 13} {i + 0.5}\n" for i in range(40)))
-    (tmp_path / "g.labels").write_text("".join(f"{i}\tclass {i % 3}\n" for i in range(12)))
-    options = {"directed": True, "threads": 1}
-    wanted = rows_of_graph(read_graph(tmp_path / "g.npz", **options))
-    for path in tmp_path.iterdir():
-        original = path.read_bytes()
-        for _ in range(50):
-            content, bit = bytearray(original), int(rng.integers(8 * len(original)))
-            content[bit // 8] ^= 1 << bit % 8
-            path.write_bytes(content)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", GraphWarning)
-                try:
-                    graph = read_labels(path) if path.suffix == ".labels" else read_graph(path, **options)
-                except Any2VecError:
-                    continue
-            assert path.suffix != ".npz" or rows_of_graph(graph) == wanted  # in a time of the archive, say

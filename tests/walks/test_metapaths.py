@@ -80,13 +80,6 @@ def test_naive_walks_along_metapaths(weighted, directed, restart):
         assert parts == [*expected[0][7:], *walks_of(walker, 1, last=9)]
 
 
-@pytest.mark.parametrize(("weighted", "directed"), slow_but(KINDS[-1:], KINDS, unpacked=True))
-def test_walks_on_one_kind_are_those_of_deepwalk(weighted, directed):
-    graph = random_graph(weighted=weighted, directed=directed)
-    typed = replace(graph, kinds=Kinds(("x",), np.zeros(len(graph), np.uint8)))
-    assert walks_of(Walker(typed, metapaths=["x-x"]), 2) == walks_of(Walker(graph), 2)
-
-
 def test_kinds_whose_names_have_the_sign():
     graph = graph_of(3, [(0, 1), (1, 2)])
     graph = replace(graph, kinds=Kinds(("co-author", "paper", "co"), [0, 1, 2]))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, counted
-from any2vec.graph.csr import Edges, both_noted, build_csr
+from any2vec.graph.csr import CSR, Edges, both_noted, build_csr
 from any2vec.graph.graph import Graph, Kinds, count_loops
 from any2vec.graph.names import names_of_vertices
 from any2vec.io.memory import zeros
@@ -24,6 +24,7 @@ DECIMAL_COMMA = re.compile(rb"[^\w,;|]*[\d.,' ]*,\d+(\.\d+)?([eE][+-]?\d+)?[^\w,
 HEADER = "if it is a header, `header=True` skips it"
 
 _SHOWN = 40
+_COUNTED = 1 << 20  # entries looked at together
 
 
 def quoted(text: bytes) -> str:
@@ -50,19 +51,31 @@ def skipped_comments(name: str, count: int, what: str, where: str, comments: str
 
 
 class ReadOptions(NamedTuple):
-    """How to read a source: options of `read_graph`, and the bytes of a block (None: by the file's size)."""
+    """Options of `read_graph`, as `checked_options` returns them; bytes of a block (None: by the file's size)."""
 
+    format: str = "auto"
     directed: bool | None = None
     weighted: bool | None = None
+    merge: bool = True
+    loops: bool = True
+    vertices: Iterable[Any] | None = None
+    kinds: Any = None  # a file of them is open
+    kind_prefix: str | None = None
     comments: str = "#%"
     delimiter: str | None = None
     header: bool = False
     key: str = "network"
+    columns: tuple[str, ...] | None = None
+    bipartite: bool | tuple[str, str] | None = None
+    names: Any = None
+    kind: str | None = None
     threads: int = 1
     block: int | None = None
-    bipartite: bool | tuple[str, str] | None = None
-    columns: tuple[str, ...] | None = None
-    kind: str | None = None
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether the user says the kinds of vertices, apart from the edges."""
+        return self.kinds is not None or self.kind_prefix is not None
 
 
 @dataclass(eq=False)
@@ -81,11 +94,10 @@ class EdgeTable:
     once: int = 0  # edges that it lists in both directions, and that are in `edges` once
 
 
-def build_graph(
-    table: EdgeTable, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[Any] | None, threads: int
-) -> Graph:
-    """Build a graph with the options of `read_graph`; empties the table's list of edges to free memory early."""
-    directed = bool(table.directed) if directed is None else directed
+def build_graph(table: EdgeTable, options: ReadOptions) -> Graph:
+    """Build a graph; empties the table's list of edges to free memory early."""
+    directed = bool(table.directed) if options.directed is None else options.directed
+    merge, loops, threads = options.merge, options.loops, options.threads
     if not any(len(edges.sources) for edges in table.edges):
         raise Any2VecError(f"{table.name}: has no edges; expected at least one")
     with titled(table.name):
@@ -96,12 +108,10 @@ def build_graph(
         pairs = (len(csr.indices) - count_loops(csr.indptr, csr.indices)) // 2
         table.notes += both_noted(table.name, pairs, csr.once + table.once)
     if table.first:
-        second = second_vertex(kinds)
-        rows = [csr.indices[csr.indptr[i] : csr.indptr[i + 1]].tolist() for i in (0, second) if i < len(names)]
-        into = int(np.count_nonzero((csr.indices == 0) | (csr.indices == second))) if directed else 0
-        table.notes += header_noted(table.name, table.first, names, kinds, rows, into, directed=directed)
-    if vertices is not None:
-        names = with_vertices(table.name, names, kinds, vertices)
+        seen = first_edge_seen(csr, second_vertex(kinds)).tolist()
+        table.notes += header_noted(table.name, table.first, names, kinds, seen, directed=directed)
+    if options.vertices is not None:
+        names = with_vertices(table.name, names, kinds, options.vertices)
         csr = csr._replace(indptr=extended(csr.indptr, len(names)))
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed, kinds)
 
@@ -127,26 +137,26 @@ def second_vertex(kinds: Kinds | None) -> int:
     return 1 if kinds is None else int(kinds.counts[0])
 
 
-def header_noted(
-    name: str,
-    line: bytes,
-    names: Sequence[str],
-    kinds: Kinds | None,
-    rows: list[list[int]],
-    into: int,
-    *,
-    directed: bool,
-) -> list[str]:
-    """Say for a warning if the first edge looks like a header: words that are in no other edge.
+def first_edge_seen(csr: CSR, second: int, first: int = 0) -> NDArray[np.int64]:
+    """Count entries, of the rows of vertices `first` on: from 0, from `second`, from 0 to `second`, and to either."""
+    rows = []
+    for row in (-first, second - first):
+        here = 0 <= row < len(csr.indptr) - 1
+        rows.append(csr.indices[slice(*csr.indptr[row : row + 2])] if here else csr.indices[:0])
+    blocks = (csr.indices[low : low + _COUNTED] for low in range(0, len(csr.indices), _COUNTED))
+    into = sum(np.count_nonzero((some == 0) | (some == second)) for some in blocks)
+    return np.array([len(rows[0]), len(rows[1]), np.count_nonzero(rows[0] == second), into])
 
-    `rows` are those of its two ends, and `into` how many entries of a directed graph are one of these.
-    """
+
+def header_noted(
+    name: str, line: bytes, names: Sequence[str], kinds: Kinds | None, seen: list[int], *, directed: bool
+) -> list[str]:
+    """Say for a warning if the first edge looks like a header: words that are in no other edge (`first_edge_seen`)."""
     if len(names) < 4 or not (len(names) > 4 or names[2][:1].isdigit()):  # two edges of words are no evidence
         return []
-    second = second_vertex(kinds)
-    if rows != [[second], [] if directed else [0]] or (directed and into != 1):
+    if seen != ([1, 0, 1, 1] if directed else [1, 1, 1, 2]):
         return []
-    own = [names[i] if kinds is None else names[i].removeprefix(f"{kinds[i]}:") for i in (0, second)]
+    own = [names[i] if kinds is None else names[i].removeprefix(f"{kinds[i]}:") for i in (0, second_vertex(kinds))]
     if any(name.lstrip("+-")[:1].isdigit() for name in own):
         return []
     return [f"{name}: the vertices of the first line, {quoted(line)}, are in no other; {HEADER}"]
@@ -189,10 +199,7 @@ def weight_of(field: bytes) -> tuple[float, str]:
 
 
 def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> NDArray[np.float32]:
-    """Round numbers to float32 weights, all positive and finite; errors locate the i-th by ``where(i)``.
-
-    `how` says how edges of weight zero can be dropped.
-    """
+    """Round numbers to positive float32; ``where(i)`` locates the i-th, `how` says how to drop zeros, for errors."""
     exact = np.asarray(values)
     if exact.dtype.kind in "iu" and exact.size and exact.max() > _EXACT:
         i = int((exact > _EXACT).argmax())

@@ -119,10 +119,7 @@ def _by_ranges(place: Callable[[int, int], None], indptr: NDArray[np.int64], thr
 
 
 def merged(csr: CSR, first: int = 0) -> tuple[CSR, NDArray[np.int64]]:
-    """Merge equal entries of the rows of vertices `first` on, in the arrays that it is given, with the sum of weights.
-
-    Return also how many edges are listed in both directions, with equal weights and with others, as `settled` wants it.
-    """
+    """Merge equal entries of the rows of vertices `first` on, in place; return also what `_merge` counts in `both`."""
     both = np.zeros(2, np.int64)
     kept, listed = _merge(csr.indptr, csr.indices, _or_none(csr.weights), first, both), len(csr.indices)
     if kept < 0:
@@ -135,10 +132,7 @@ def merged(csr: CSR, first: int = 0) -> tuple[CSR, NDArray[np.int64]]:
 
 
 def settled(csr: CSR, both: NDArray[np.int64]) -> CSR:
-    """Let edges that are listed with equal weights in both directions count once, unless others have two weights.
-
-    `both` counts the former and the latter. Weights of the former, of one direction, have a sign.
-    """
+    """Let edges listed alike in both directions (`both[0]`, with a sign) count once, unless others have two weights."""
     equal, others = both.tolist()
     if csr.weights is None or not equal:
         return csr

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.build import DECIMAL_COMMA, HEADER, ReadOptions, quoted
+from any2vec.graph.build import DECIMAL_COMMA, HEADER, ReadOptions, quoted, titled
 from any2vec.graph.parse import ADJACENCY, SPACES, LineBlock, UnclosedQuoteError, split_fields, without_quoted
 from any2vec.io.inputs import HEAD, InputFile, foreign
 
@@ -90,7 +90,6 @@ def _is_metis(text: bytes) -> bool:
 _SEPARATORS = re.compile(rb"[\s,]*,[\s,]*|\s*[;|]\s*|\s+")
 _TAB, _COMMA = ord("\t"), ord(",")
 _KINDS = {_COMMA: "commas", ord("|"): "bars", ord(";"): "semicolons", SPACES: "spaces", _TAB: "tabs"}
-UNCLOSED = "a quote is not closed on its line; a name cannot hold a line end, and a quote in it is doubled"
 
 
 class Dialect(NamedTuple):
@@ -121,7 +120,8 @@ def _detect_dialect(line: bytes, where: str, options: ReadOptions, *, adjacency:
         return Dialect(byte, ADJACENCY, False, quotes)
     if options.weighted is not None:
         return Dialect(byte, 3 if options.weighted else 2, False, quotes)
-    fields = _fields(line, byte, where)
+    with titled(f"{where}: {quoted(line)}"):
+        fields = split_fields(line, byte)
     if len(fields) == 2:
         return Dialect(byte, 2, True, quotes)
     expected = "expected two vertices, or two vertices and a weight"
@@ -144,13 +144,6 @@ def _detect_dialect(line: bytes, where: str, options: ReadOptions, *, adjacency:
             f"{HEADER}; {advice}; networkx writes weights with data=['weight']"
         )
     return Dialect(byte, 3, True, quotes)
-
-
-def _fields(line: bytes, byte: int, where: str) -> list[bytes]:
-    try:
-        return split_fields(line, byte)
-    except UnclosedQuoteError:
-        raise Any2VecError(f"{where}: {quoted(line)}: {UNCLOSED}") from None
 
 
 def _delimiter_byte(delimiter: str) -> int:

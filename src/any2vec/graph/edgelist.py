@@ -16,9 +16,9 @@ from any2vec.errors import Any2VecError
 from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions, only_comments, quoted, skipped_comments, weight_of
 from any2vec.graph.csr import Edges
-from any2vec.graph.dialect import UNCLOSED, Beginning, Dialect, begin_file, metis_hint
+from any2vec.graph.dialect import Beginning, Dialect, begin_file, metis_hint
 from any2vec.graph.numbering import number_vertices, to_global
-from any2vec.graph.parse import LineBlock, block_size, read_blocks, unquote
+from any2vec.graph.parse import UNCLOSED, LineBlock, block_size, read_blocks, unquote
 from any2vec.io.inputs import OF_NUL, InputFile
 from any2vec.io.memory import zeros
 
@@ -168,11 +168,11 @@ def parsed_edges(
     strings: WordTable,
     threads: int,
     seen: Seen,
-    before: Callable[[], int],
+    before: Callable[[], int] = lambda: 0,
 ) -> Generator[tuple[Edges, int], None, None]:
     """Yield the edges of a file's blocks, strings by their codes in a table, and each block's largest code.
 
-    ``before()`` is the number of lines before them, for errors.
+    ``before()`` is the number of lines before those that were `seen`, for errors.
     """
     with closing(ordered(parser.parse, blocks, threads)) as results:
         for parsed in results:
@@ -204,57 +204,35 @@ def read_edge_lists(
 ) -> EdgeTable:
     """Read files that are the parts of one list of edges; some of them may be empty."""
     sizes = [_UNKNOWN_NUMBERS * 8 if file.size is None else file.size for file in files]
-    reader = _Reader(options, adjacency, max(_FEW_NUMBERS, sum(sizes) // 8))  # keeps the table of numbers small
+    limit = max(_FEW_NUMBERS, sum(sizes) // 8)  # keeps the table of numbers small
+    is_comment = comment_bytes(options.comments)
+    strings = WordTable()  # one for all threads: tables take more memory than edges
+    edges: list[Edges] = []
+    notes: list[str] = []
+    first, highest, why = b"", -1, ""
+    weighted: tuple[bool, str] | None = None  # whether the first file of edges is, and its name
     for file in files:
-        reader.read(file)
-    return reader.table(title)
-
-
-class _Reader:
-    """Reads files, and numbers their vertices together."""
-
-    def __init__(self, options: ReadOptions, adjacency: bool, limit: int) -> None:
-        self._options, self._adjacency, self._limit = options, adjacency, limit
-        self._comments = comment_bytes(options.comments)
-        self._edges: list[Edges] = []
-        self._strings = WordTable()  # one for all threads: tables take more memory than edges
-        self._highest = -1
-        self._first = b""
-        self._weighted: tuple[bool, str] | None = None  # whether the first file of edges is, and its name
-        self._notes: list[str] = []
-        self._why = ""  # there are no edges so far
-
-    def read(self, file: InputFile) -> None:
-        """Read a file."""
-        options, seen = self._options, Seen()
         with closing(read_blocks(file, options.block or block_size(file))) as blocks:
-            begun, rest = begin_file(file, blocks, options, adjacency=self._adjacency)
+            begun, rest = begin_file(file, blocks, options, adjacency=adjacency)
             if begun.dialect is None:
-                self._why = self._why or only_comments(begun.comments, options.comments)
-                return
-            self._first = self._first or begun.line
-            found = begun.dialect.fields == 3, file.name
-            self._weighted = self._weighted or found
-            check_alike(self._weighted, found)
-            parser = LineParser(begun.dialect, self._comments, self._limit)
+                why = why or only_comments(begun.comments, options.comments)
+                continue
+            first, found = first or begun.line, (begun.dialect.fields == 3, file.name)
+            weighted = weighted or found
+            check_alike(weighted, found)
+            parser, seen = LineParser(begun.dialect, is_comment, limit), Seen(begun.lines)
             of_edges = chain(rest, blocks)
             del rest
-            how = self._strings, options.threads, seen, lambda: begun.lines
-            with closing(parsed_edges(file, begun, parser, of_edges, *how)) as results:
-                for edges, highest in results:
-                    self._edges.append(edges)
-                    self._highest = max(self._highest, highest)
-        line = begun.lines + seen.comment + 1
-        self._notes += comments_noted(file.name, seen.comments, line, options.comments)
-
-    def table(self, title: str) -> EdgeTable:
-        """Return what was read, with vertices numbered; raise if there are no edges."""
-        if not self._edges:
-            raise no_edges(title, self._options, self._why)
-        strings = self._strings.part()
-        del self._strings
-        names = number_vertices(self._edges, strings, self._highest)
-        return EdgeTable(title, self._edges, names, notes=self._notes, first=self._first)
+            with closing(parsed_edges(file, begun, parser, of_edges, strings, options.threads, seen)) as results:
+                for block, largest in results:
+                    edges.append(block)
+                    highest = max(highest, largest)
+        notes += comments_noted(file.name, seen.comments, seen.comment + 1, options.comments)
+    if not edges:
+        raise no_edges(title, options, why)
+    words = strings.part()
+    del strings
+    return EdgeTable(title, edges, number_vertices(edges, words, highest), notes=notes, first=first)
 
 
 def check_alike(first: tuple[bool, str], other: tuple[bool, str]) -> None:

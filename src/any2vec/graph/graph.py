@@ -185,13 +185,8 @@ class Graph:
             )
         if self.kinds is not None and len(self.kinds) != vertices:
             raise Any2VecError(f"{vertices:,} vertices and {len(self.kinds):,} kinds of vertices: give each its kind")
-        arrays: dict[str, NDArray[Any] | None] = {
-            "indptr": self.indptr,
-            "indices": self.indices,
-            "weights": self.weights,
-        }
-        for name, array in arrays.items():
-            if array is not None:
+        for name in ("indptr", "indices", "weights"):
+            if (array := getattr(self, name)) is not None:
                 object.__setattr__(self, name, read_only(array))
 
     def __len__(self) -> int:

@@ -90,9 +90,8 @@ class NameWriter:
     def add(self, codes: Ints, arena: NDArray[np.uint8], ends: Longs) -> None:
         """Add numbers, and in place of each code below 0 the next word of an arena."""
         lengths = np.empty(len(codes), np.int64)
-        text = np.empty(int(_measure(codes, ends, lengths)), np.uint8)
-        _write(codes, arena, ends, text)
-        self._arena += text.data
+        text = np.empty(_LONGEST_NUMBER * len(codes) + int(ends[-1]), np.uint8)
+        self._arena += text[: _write(codes, arena, ends, text, lengths)].data
         self._lengths.append(lengths)
         self._count += len(codes)
 
@@ -113,45 +112,33 @@ def spelled(codes: Ints, strings: WordTable | WordCounts) -> tuple[Ints, Longs, 
     return np.maximum(codes, -1), lengths, arena
 
 
+_LONGEST_NUMBER = 11  # bytes of an int32, and a line feed
+
+
 @njit(nogil=True, cache=True)
-def _measure(codes: Ints, ends: Longs, lengths: Longs) -> int:
-    """Write the length of each name, with one byte more, and return their sum."""
-    word = total = 0
+def _write(codes: Ints, arena: NDArray[np.uint8], ends: Longs, text: NDArray[np.uint8], lengths: Longs) -> int:
+    """Write names, each followed by a line feed, and their lengths with it; return the sum of these."""
+    word = at = 0
     for i in range(codes.size):
+        start = at
         if codes[i] < 0:
-            lengths[i] = ends[word + 1] - ends[word]
+            for j in range(ends[word], ends[word + 1]):
+                text[at] = arena[j]
+                at += 1
             word += 1
         else:
             rest, digits = codes[i] // 10, 1
             while rest > 0:
                 rest //= 10
                 digits += 1
-            lengths[i] = digits + 1
-        total += int(lengths[i])
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _write(codes: Ints, arena: NDArray[np.uint8], ends: Longs, text: NDArray[np.uint8]) -> None:
-    """Write names, each followed by a line feed."""
-    word = at = 0
-    for i in range(codes.size):
-        if codes[i] < 0:
-            for j in range(ends[word], ends[word + 1]):
-                text[at] = arena[j]
-                at += 1
-            word += 1
-            continue
-        rest, digits = codes[i] // 10, 1
-        while rest > 0:
-            rest //= 10
-            digits += 1
-        rest = codes[i]
-        for j in range(digits):
-            text[at + digits - 1 - j] = 48 + rest % 10
-            rest //= 10
-        text[at + digits] = 10
-        at += digits + 1
+            rest = codes[i]
+            for j in range(digits):
+                text[at + digits - 1 - j] = 48 + rest % 10
+                rest //= 10
+            text[at + digits] = 10
+            at += digits + 1
+        lengths[i] = at - start
+    return at
 
 
 def number_vertices(edges: list[Edges], strings: WordCounts, highest: int) -> Names:
@@ -229,22 +216,19 @@ class HostVertices:
 
     def add(self, edges: Edges, strings: int) -> None:
         """Replace codes (see parse.py) by this host's vertices, in place; so many strings are known."""
-        self._by_string = _grown(self._by_string, strings)
+        self._by_string = grown(self._by_string, strings)
         done = 0
         while True:
             tables = self._slots, _shift(self._slots), self._by_string, self._codes
             done, self._count = _number_here(edges.sources, edges.targets, *tables, done, self._count)
             if done == len(edges.sources):
                 return
-            self._codes = _grown(self._codes, 2 * len(self._codes))
+            self._codes = grown(self._codes, 2 * len(self._codes))
             old, self._slots = self._slots, zeros(2 * len(self._slots), np.int32)
             _move(old, self._slots, _shift(self._slots))
 
     def share(self, communicator: Communicator, strings: WordTable) -> tuple[Ints, Names]:
-        """Return the number of each of this host's vertices among those of all hosts, and the names of all; collective.
-
-        Hosts take turns, in the order of the text: each sends the names that none before it has sent.
-        """
+        """Return the number of each of this host's vertices in the order of the text, and all names; collective."""
         numbers = np.full(self._count, -1, np.int32)
         names = NameWriter()
         for host in range(communicator.size):
@@ -272,13 +256,13 @@ def _shift(slots: Ints) -> np.uint64:
     return np.uint64(66 - len(slots).bit_length())
 
 
-def _grown(array: Ints, size: int) -> Ints:
-    """Return an array of at least a size that begins as another."""
-    if size <= len(array):
+def grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return an array of at least so many rows that begins as another."""
+    if rows <= len(array):
         return array
-    grown = zeros(max(size, 2 * len(array)), np.int32)
-    grown[: len(array)] = array
-    return grown
+    longer = zeros((max(rows, 2 * len(array)), *array.shape[1:]), array.dtype.type)
+    longer[: len(array)] = array
+    return longer
 
 
 @njit(nogil=True, cache=True)
@@ -314,10 +298,7 @@ def _number_here(
     done: int,
     count: int,
 ) -> tuple[int, int]:
-    """Replace codes by vertices, from edge `done` on; add those that are new to `count`, and note their codes.
-
-    Return where this ends, as there is memory for no more vertices, and the count.
-    """
+    """Replace codes by vertices from edge `done` on; return where memory ended this, and how many there are."""
     for i in range(done, sources.size):
         if count + 2 > codes.size:
             return i, count

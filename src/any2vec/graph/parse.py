@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
 from any2vec.graph.csr import NONE, Floats, Ints, Longs
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
@@ -279,10 +280,7 @@ def block_size(file: InputFile) -> int:
 def read_blocks(
     file: InputFile, size: int, start: int = 0, stop: int | None = None
 ) -> Generator[LineBlock, None, None]:
-    """Yield a file's lines in blocks of about `size` bytes; a longer line gets a larger block.
-
-    Of a plain file, those at bytes `start` to ``stop - 1``: where lines begin.
-    """
+    """Yield a file's lines in blocks of about `size` bytes; of a plain file those at bytes `start` to ``stop - 1``."""
     with ExitStack() as stack:
         if file.compression or file.size is None:
             assert (start, stop) == (0, None)
@@ -329,11 +327,15 @@ def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:
 _SPACE = rb"[ \t\r\v\f]"
 _QUOTED = rb'"((?:[^"\n]|"")*)"'
 _ANY_QUOTED = re.compile(rb"(^|[,;|\s])" + _QUOTED + rb"(?=\s*(?:[,;|\s]|$))")
+UNCLOSED = "a quote is not closed on its line; a name cannot hold a line end, and a quote in it is doubled"
 _MARKS = bytes(range(0x1F, 0x1B, -1)) + bytes(range(1, 9)) + bytes(range(0x0E, 0x1C))  # one separates unquoted fields
 
 
-class UnclosedQuoteError(Exception):
+class UnclosedQuoteError(Any2VecError):
     """A field begins with a quote that does not end on its line."""
+
+    def __init__(self) -> None:
+        super().__init__(UNCLOSED)
 
 
 class _Unquoted(NamedTuple):

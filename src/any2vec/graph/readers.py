@@ -14,36 +14,9 @@ from any2vec.graph.build import EdgeTable, ReadOptions, build_graph, times_noted
 from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
 from any2vec.graph.numbering import given_names
-from any2vec.graph.reading import Reading, apart, checked_reading
+from any2vec.graph.reading import apart, checked_options, having
 from any2vec.graph.shares.edge_parts import EdgePart, ParquetPart, TextPart
-from any2vec.graph.sources.arrow import read_parquet, read_parquets
-from any2vec.graph.sources.hetero import (
-    from_data,
-    from_dgl,
-    from_edges_by_kinds,
-    from_hetero_data,
-    has_edges_by_kinds,
-    is_data,
-    is_dgl,
-    is_hetero_data,
-)
-from any2vec.graph.sources.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
-from any2vec.graph.sources.objects import (
-    from_array,
-    from_igraph,
-    from_neighbours,
-    from_networkx,
-    from_pairs,
-    from_table,
-    is_array,
-    is_igraph,
-    is_lazy,
-    is_networkx,
-    is_table,
-    is_view,
-    refuse_lazy,
-    refuse_view,
-)
+from any2vec.graph.sources import arrow, hetero, matrices, objects
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
@@ -73,27 +46,28 @@ FILE_FORMATS = {
         partial(read_edge_lists, adjacency=True),
         partial(TextPart, adjacency=True),
     ),
-    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
-    "mat": FileFormat(read_mat, (".mat",)),
-    "npz": FileFormat(read_npz, (".npz",)),
-    "mtx": FileFormat(read_mtx, (".mtx",)),
+    "parquet": FileFormat(arrow.read_parquet, (".parquet", ".pq"), arrow.read_parquets, ParquetPart),
+    "mat": FileFormat(matrices.read_mat, (".mat",)),
+    "npz": FileFormat(matrices.read_npz, (".npz",)),
+    "mtx": FileFormat(matrices.read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 
 _OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
-    (is_lazy, refuse_lazy),  # first, as asking a lazy table for more may compute it
-    (is_networkx, from_networkx),
-    (is_view, refuse_view),
-    (is_igraph, from_igraph),
-    (is_matrix, from_matrix),
-    (is_hetero_data, from_hetero_data),
-    (is_dgl, from_dgl),
-    (is_data, from_data),
-    (is_table, from_table),
-    (has_edges_by_kinds, from_edges_by_kinds),
-    (lambda source: hasattr(source, "items"), from_neighbours),
-    (is_array, from_array),
-    (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
+    (objects.is_lazy, objects.refuse_lazy),  # first, as asking a lazy table for more may compute it
+    (objects.is_networkx, objects.from_networkx),
+    (objects.is_view, objects.refuse_view),
+    (objects.is_igraph, objects.from_igraph),
+    (matrices.is_matrix, matrices.from_matrix),
+    (having("edge_types", "node_types"), hetero.from_hetero_data),
+    (having("canonical_etypes", "ntypes", "num_nodes"), hetero.from_dgl),
+    (having("edge_index"), hetero.from_data),
+    (having("adj_t"), hetero.from_data),
+    (objects.is_table, objects.from_table),
+    (hetero.has_edges_by_kinds, hetero.from_edges_by_kinds),
+    (having("items"), objects.from_neighbours),
+    (objects.is_array, objects.from_array),
+    (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), objects.from_pairs),
 ]
 
 
@@ -204,7 +178,7 @@ def read_graph(
     Any2VecError
         If the source cannot be read or has no edges, or a vertex has no kind, or two.
     """
-    asked = checked_reading(
+    options = checked_options(
         source,
         format=checked_format(format),
         directed=directed,
@@ -224,13 +198,11 @@ def read_graph(
         kind=kind,
         threads=threads,
     )
-    options = asked.options
     with memory_errors(title_of(source)):
-        table = _read_edges(source, asked)
-        how: dict[str, Any] = {"directed": directed, "merge": merge, "loops": loops, "threads": options.threads}
-        graph = build_graph(table, vertices=vertices, **how)
-        if asked.kinds is not None or kind_prefix is not None:
-            found, notes = read_kinds(graph.names, asked.kinds, kind_prefix, options)
+        table = _read_edges(source, options)
+        graph = build_graph(table, options)
+        if options.has_kinds:
+            found, notes = read_kinds(graph.names, options)
             graph = replace(graph, kinds=found)
             table.notes.extend(notes)
     for note in table.notes:
@@ -250,11 +222,11 @@ def title_of(source: Any) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "the graph"
 
 
-def _read_edges(source: Any, asked: Reading) -> EdgeTable:
+def _read_edges(source: Any, options: ReadOptions) -> EdgeTable:
     """Read the edges of a file or an object, and let vertices be of kinds and have names as the options say."""
-    options = source_options(source, asked.options)
+    options = source_options(source, options)
     if isinstance(source, str | os.PathLike):
-        table = _read_path(source, asked.format, options)
+        table = _read_path(source, options)
     else:
         table = object_reader(source)(source, options)
     check_columns(options, table.name, table.columns)
@@ -264,14 +236,14 @@ def _read_edges(source: Any, asked: Reading) -> EdgeTable:
     if weights:
         low, high = min(float(some.min()) for some in weights), max(float(some.max()) for some in weights)
         table.notes += times_noted(table.name, low, high, options.weighted)
-    if asked.names is not None:
-        table.names = given_names(asked.names, table)
+    if options.names is not None:
+        table.names = given_names(options.names, table)
     return table
 
 
 def source_options(source: Any, options: ReadOptions) -> ReadOptions:
     """Return the options by which a source is read; raise if one is not for it."""
-    if options.kind is not None and not is_networkx(source) and not is_igraph(source):
+    if options.kind is not None and not objects.is_networkx(source) and not objects.is_igraph(source):
         attribute = "it names an attribute of vertices of networkx and igraph alone"
         raise Any2VecError(f"`kind` is {shown(options.kind)}: {attribute}")
     return options._replace(directed=True) if options.bipartite else options  # no edge is the reverse of another
@@ -283,14 +255,14 @@ def check_columns(options: ReadOptions, name: str, columns: tuple[str, str] | No
         raise Any2VecError(f"{name}: has no columns with names, as `columns` needs; give a table")
 
 
-def files_of_graph(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+def files_of_graph(path: str | os.PathLike[str], options: ReadOptions) -> tuple[str, list[InputFile]]:
     """Return the format of a file, or of the files of a folder (the parts of one graph, as Spark writes them)."""
     files = files_of(path if isinstance(path, str) else Path(path))
     if path != STANDARD_INPUT and Path(path).is_dir():
         files = [file for file in files if file.path and not file.path.name.startswith("_")]  # as Spark's _SUCCESS
         if not files:
             raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
-    formats = {detect_format(file) if form == "auto" else form: file.name for file in files}
+    formats = {detect_format(file) if options.format == "auto" else options.format: file.name for file in files}
     (name, first), *others = formats.items()
     if others:
         (other, second) = others[0]
@@ -300,8 +272,8 @@ def files_of_graph(path: str | os.PathLike[str], form: str, options: ReadOptions
     return name, files
 
 
-def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
-    name, files = files_of_graph(path, form, options)
+def _read_path(path: str | os.PathLike[str], options: ReadOptions) -> EdgeTable:
+    name, files = files_of_graph(path, options)
     form_of = FILE_FORMATS[name]
     if len(files) == 1:
         table = form_of.read(files[0], options)

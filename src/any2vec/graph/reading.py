@@ -1,7 +1,7 @@
-"""`Reading`: what a user asks of the reader of a graph, checked."""
+"""What a user asks of the reader of a graph, checked: its options, columns of tables, vertices of two kinds."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,12 @@ from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Kinds, Names
 from any2vec.graph.numbering import NO_COLON, kinds_in_turn, names_by_kind
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
+
+
+def having(*names: str) -> Callable[[Any], bool]:
+    """Return what says whether an object has all of these attributes."""
+    return lambda source: all(hasattr(source, name) for name in names)
+
 
 EXPECTED = "expected the two ends of an edge, or the ends and a weight"
 _KINDS = ("source_kind", "target_kind")
@@ -50,10 +56,7 @@ def _checked_columns(value: Any) -> tuple[str, ...] | None:
 
 
 def chosen_columns(names: Sequence[Any], options: ReadOptions, title: str, advice: str = "") -> Chosen:
-    """Choose those that the user names; else two or three, in their order; of more, those with usual names.
-
-    The columns source_kind and target_kind are the kinds of the ends.
-    """
+    """Choose columns: those the user names, else two or three, of more those with usual names; and those of kinds."""
     kinds = None
     wanted = options.columns
     if set(_KINDS) <= set(names) and not (wanted and set(_KINDS) & set(wanted)):
@@ -135,62 +138,28 @@ def two_kinds(
     return new, names_by_kind((kind, names, of) for kind, of in zip(called, places, strict=True)), kinds
 
 
-class Reading(NamedTuple):
-    """Options of `read_graph`; those of sources are in `options`, and a file of kinds is open."""
-
-    options: ReadOptions
-    format: str
-    directed: bool | None
-    merge: bool
-    loops: bool
-    vertices: Iterable[Any] | None
-    kinds: Any
-    kind_prefix: str | None
-    names: Any
-
-
-def checked_reading(
-    source: Any,
-    *,
-    format: str = "auto",  # noqa: A002 (as of `read_graph`)
-    directed: bool | None = None,
-    weighted: bool | None = None,
-    merge: bool = True,
-    loops: bool = True,
-    vertices: Iterable[Any] | None = None,
-    kinds: Any = None,
-    kind_prefix: str | None = None,
-    comments: str | None = "#%",
-    delimiter: str | None = None,
-    header: bool = False,
-    key: str = "network",
-    columns: str | Sequence[str] | None = None,
-    bipartite: bool | str | tuple[str, str] | None = None,
-    names: Any = None,
-    kind: str | None = None,
-    threads: int | None = None,
-) -> Reading:
+def checked_options(source: Any, **given: Any) -> ReadOptions:
     """Check the options of `read_graph`, all but whether there is such a format; raise an error if one is wrong."""
-    _check_flags(("directed", directed), ("weighted", weighted))
-    _check_flags(("merge", merge), ("loops", loops), ("header", header), optional=False)
-    comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
+    options = ReadOptions(**given)
+    for name in ("directed", "weighted", "merge", "loops", "header"):
+        value, optional = getattr(options, name), name in ("directed", "weighted")
+        if not isinstance(value, bool | np.bool) and not (optional and value is None):
+            values = "True, False or None" if optional else "True or False"
+            raise Any2VecError(f"`{name}` is {shown(value)}: give {values}")
+    for name in ("comments", "delimiter"):
+        checked_text(name, getattr(options, name))
+    threads: Any = given["threads"]
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
-    threads = int(threads or usable_cores())
-    kinds = _checked_kinds(source, kinds, kind_prefix)
-    options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    kind = checked_text("kind", kind)
-    options = options._replace(bipartite=_checked_bipartite(bipartite), columns=_checked_columns(columns), kind=kind)
-    return Reading(options, format, directed, merge, loops, vertices, kinds, kind_prefix, names)
-
-
-def _check_flags(*flags: tuple[str, Any], optional: bool = True) -> None:
-    """Raise if an option that is True or False, or None if `optional`, is something else."""
-    for name, value in flags:
-        if not isinstance(value, bool | np.bool) and not (optional and value is None):
-            raise Any2VecError(
-                f"`{name}` is {shown(value)}: give {'True, False or None' if optional else 'True or False'}"
-            )
+    kinds = _checked_kinds(source, options.kinds, options.kind_prefix)
+    checked_text("kind", options.kind)
+    return options._replace(
+        comments=options.comments or "",
+        threads=int(threads or usable_cores()),
+        kinds=kinds,
+        bipartite=_checked_bipartite(options.bipartite),
+        columns=_checked_columns(options.columns),
+    )
 
 
 def checked_text(name: str, value: Any) -> str | None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions, only_comments, quoted, skipped_comments
-from any2vec.graph.dialect import JSON, UNCLOSED, guess_delimiter
+from any2vec.graph.dialect import JSON, guess_delimiter
 from any2vec.graph.graph import Kinds
 from any2vec.graph.names import vertex_name
-from any2vec.graph.parse import BOM, SPACES, UnclosedQuoteError, split_fields, without_quoted
+from any2vec.graph.parse import BOM, SPACES, split_fields, without_quoted
 from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign
 from any2vec.io.streams import naming, open_stream
 
@@ -46,8 +46,9 @@ def read_fields(
             split = _splitter(line, f"{file.name}, line {number:,}", options)
         try:  # bytes are split at ASCII whitespace only, as edge lists are
             fields = [field.decode() for field in split(line)] if split and line else []
-        except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
-            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
+        except (UnicodeDecodeError, Any2VecError) as error:
+            wrong = error if isinstance(error, Any2VecError) else "is not UTF-8; save the file as UTF-8"
+            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {wrong}") from None
         lines.append((number, [field for field in fields if field]))
     if split is None and leading:
         raise Any2VecError(f"{file.name}: has no {what}; {only_comments(leading, options.comments)}{expected}")
@@ -77,22 +78,15 @@ def _at_spaces(line: bytes) -> list[bytes]:
     return line.split()
 
 
-def _wrong(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "is not UTF-8; save the file as UTF-8"
-    return UNCLOSED if isinstance(error, UnclosedQuoteError) else str(error)
-
-
 _EXPECTED = "expected lines of a vertex and its kind"
 _NAMED = 3  # vertices named in an error
 
 
-def read_kinds(
-    names: Sequence[str], kinds: Any, separator: str | None, options: ReadOptions
-) -> tuple[Kinds, list[str]]:
+def read_kinds(names: Sequence[str], options: ReadOptions) -> tuple[Kinds, list[str]]:
     """Find the kind of each vertex: by a file or a dict, or by the separator in its name; return also notes."""
-    if separator is not None:
-        return _kinds_by_name(names, separator), []
+    kinds = options.kinds
+    if options.kind_prefix is not None:
+        return _kinds_by_name(names, options.kind_prefix), []
     if isinstance(kinds, InputFile):
         return _kinds_of_file(names, kinds, options)
     if hasattr(kinds, "items"):

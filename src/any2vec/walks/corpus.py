@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,17 +25,6 @@ from any2vec.walks.worklist import WalkBlock, compact, count, generate, spacing,
 _PIECE = 1 << 16  # positions: they stay in the caches until they are trained on
 
 
-class _Clock:
-    """Adds up what threads take."""
-
-    def __init__(self) -> None:
-        self.seconds, self._lock = 0.0, threading.Lock()
-
-    def add(self, seconds: float) -> None:
-        with self._lock:
-            self.seconds += seconds
-
-
 @dataclass(frozen=True, eq=False)
 class GeneratedWorklist(Worklist):
     """A worklist of walks, which are generated when they are read, on the thread that reads them."""
@@ -48,7 +36,7 @@ class GeneratedWorklist(Worklist):
     first: int  # position in W of this worklist's first
     begin: int  # what it has of the positions
     end: int
-    _clock: _Clock = field(default_factory=_Clock, repr=False)
+    _seconds: list[float] = field(default_factory=list, repr=False)  # CPU seconds of each piece, by any thread
 
     @property
     def size(self) -> int:
@@ -63,7 +51,7 @@ class GeneratedWorklist(Worklist):
     @property
     def seconds(self) -> float:
         """CPU seconds in which threads have generated walks."""
-        return self._clock.seconds
+        return sum(self._seconds)
 
     def pieces(self, low: int, high: int) -> Iterator[Piece]:
         """Generate the walks at positions low..high-1, some at a time."""
@@ -75,7 +63,7 @@ class GeneratedWorklist(Worklist):
             j = min(last, max(i + 1, int(np.searchsorted(starts, starts[i] + _PIECE, side="right")) - 1))
             ids, bounds = self._walked(i, j)
             begin, end = int(starts[i]), int(starts[j])
-            self._clock.add(time.thread_time() - began)
+            self._seconds.append(time.thread_time() - began)
             yield Piece(ids, bounds, begin - self.begin, max(low, begin) - begin, min(high, end) - begin)
             at = end
             if at >= high:

@@ -185,11 +185,10 @@ def _exact(tables: Any, bias: Any, c: int, w: int, bits: int, weighted: int, ext
 def second_order(  # noqa: C901, PLR0915
     weighted: int, outward: int, extended: int = 0, bound: int = REFUSALS
 ) -> Callable[..., None]:
-    """Return the kernel for graphs with weights or without (1 or 0), for q < 1 or not, and for node2vec+ or not.
+    """Return the kernel for weights or none (1 or 0), for q < 1 or not, and for node2vec+ or not.
 
     With node2vec+ (only with weights) the table has the `weights` themselves, which are else empty. A step is drawn
-    exactly once it was refused `bound` times, and as often as c has neighbours. The kernel writes walks `first` to
-    ``last - 1`` of the pass of `starts` to the rows of `out`.
+    exactly once it was refused `bound` times, and as often as c has neighbours.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
 

@@ -70,23 +70,32 @@ class Buffers:
         return kept[: rows * words].reshape(rows, words)
 
 
+class _Steps(NamedTuple):
+    """What asks, with a lane for each walk, and what answers; words are those of a question and an answer."""
+
+    ask: Callable[[NDArray[np.uint32], NDArray[np.int32], WalkGroup, Starts], None]
+    lane: "np.dtype[Any]"
+    words: int
+    answer: Answer
+    answer_words: int
+    nbytes: int  # of what answers look up
+
+
 class Owners:
     """The hosts of a group, each of which has the rows of some vertices: host h those from ``cuts[h]`` on.
 
-    ``answer(questions, answers)`` answers questions about this host's vertices, which are counted from its first, in so
-    many `words`; on any thread, such as those of a pool.
+    Questions about this host's vertices, which are counted from its first, are answered on any thread.
     """
 
     def __init__(
         self,
         communicator: Communicator,
         cuts: NDArray[np.int64],
-        answer: Answer,
-        words: int,
-        pool: ThreadPoolExecutor | None = None,
-        threads: int = 1,
+        steps: _Steps,
+        pool: ThreadPoolExecutor | None,
+        threads: int,
     ) -> None:
-        self._communicator, self._cuts, self._answer, self._words = Counted(communicator), cuts, answer, words
+        self._communicator, self._cuts, self._steps = Counted(communicator), cuts, steps
         self._pool, self._threads = pool, threads
 
     @property
@@ -99,7 +108,7 @@ class Owners:
     ) -> Generator[Request, None, tuple[NDArray[np.uint32], NDArray[np.int32]] | None]:
         """Ask; yield what is under way, to go on once it is done; return answers, and which of them is each question's.
 
-        Both stay as they are until `buffers` are used again. None if no host has a question.
+        They stay until `buffers` are used again. None if no host has a question.
         """
         communicator = self._communicator
         size, (many, words) = communicator.size, questions.shape
@@ -114,7 +123,8 @@ class Owners:
         received = buffers("received", int(asked.sum()), words)
         yield communicator.ialltoallv(send, mine, received, asked)
         self._check(received, asked)
-        replies, answers = buffers("replies", len(received), self._words), buffers("answers", many, self._words)
+        words = self._steps.answer_words
+        replies, answers = buffers("replies", len(received), words), buffers("answers", many, words)
         self._reply(received, replies)
         yield communicator.ialltoallv(replies, asked, answers, mine)
         return answers, places
@@ -129,11 +139,11 @@ class Owners:
         """Answer what was asked, on threads if it is much."""
         parts = min(self._threads, len(received) // _ANSWERED_BY_ONE)
         if parts < 2 or self._pool is None:
-            self._answer(received, replies)
+            self._steps.answer(received, replies)
             return
 
         def some(cut: tuple[int, int]) -> None:
-            self._answer(received[slice(*cut)], replies[slice(*cut)])
+            self._steps.answer(received[slice(*cut)], replies[slice(*cut)])
 
         list(self._pool.map(some, pairwise(len(received) * i // parts for i in range(parts + 1))))
 
@@ -170,17 +180,6 @@ _CREWS = 2  # of walks, one of which is stepped while messages of the other are 
 _FEW = 64  # walks of a thread, at least
 
 
-class _Steps(NamedTuple):
-    """What asks, with a lane for each walk, and what answers; words are those of a question and an answer."""
-
-    ask: Callable[[NDArray[np.uint32], NDArray[np.int32], WalkGroup, Starts], None]
-    lane: "np.dtype[Any]"
-    words: int
-    answer: Answer
-    answer_words: int
-    nbytes: int  # of what answers look up
-
-
 def _first_steps(entries: Entries, typed: tuple[TypedRows, Paths] | None, restarts: np.uint64) -> _Steps:
     """Step walks of the first order, along metapaths if they are `typed`."""
     weighted, paths = int(entries.weights is not None), NO_PATHS
@@ -190,8 +189,9 @@ def _first_steps(entries: Entries, typed: tuple[TypedRows, Paths] | None, restar
         rows, targets, *_ = row_tables(entries, second=False, extended=False, gamma=0.0)
     reply = partial(answer_first(weighted), rows, targets, paths.slots)
     words = 2 + weighted + int(typed is not None)
-    ask = partial(_with, ask_first, (paths, restarts))
-    return _Steps(ask, FIRST_LANE, words, reply, 1, rows.nbytes + targets.nbytes)
+    return _Steps(
+        lambda *heard: ask_first(*heard, paths, restarts), FIRST_LANE, words, reply, 1, rows.nbytes + targets.nbytes
+    )
 
 
 def _second_steps(
@@ -209,13 +209,9 @@ def _second_steps(
     nbytes = sum(array.nbytes for array in tables) + levels.nbytes
     # looks and draws in one question
     both = not extended and (not weighted if options.q > 1 else bias.outward and not directed)
-    ask = partial(_with, ask_second, (levels, bias, REFUSALS, options.restarts))
+    given = levels, bias, REFUSALS, options.restarts
     reply = partial(answer_second(int(weighted)), tables, bias)
-    return _Steps(ask, SECOND_LANE, QUESTION + int(both), reply, ANSWER, nbytes)
-
-
-def _with(ask: Callable[..., None], given: tuple[Any, ...], *heard: Any) -> None:
-    ask(*heard, *given)
+    return _Steps(lambda *heard: ask_second(*heard, *given), SECOND_LANE, QUESTION + int(both), reply, ANSWER, nbytes)
 
 
 class ShareWalker:
@@ -254,13 +250,10 @@ class ShareWalker:
             steps = _first_steps(entries, typed, options.restarts)
         self._steps, self.nbytes = steps, steps.nbytes
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="any2vec-walks") if threads > 1 else None
-        self.owners = Owners(communicator, share.cuts, steps.answer, steps.answer_words, self._pool, threads)
+        self.owners = Owners(communicator, share.cuts, steps, self._pool, threads)
 
     def walk(self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
-        """Write walks `first` to ``last - 1``, counted over all passes, as `Walker.walk` writes those of a pass.
-
-        All hosts call this together; a host may ask for no walks.
-        """
+        """Write walks `first` to ``last - 1``, counted over all passes; all hosts call this together, some for none."""
         passes = range(-(-last // self.per_pass))
         starts = starts_of(self.options.seed, passes, self.per_pass, self._starts)
         crews = [
@@ -324,10 +317,7 @@ _ENTRIES = 1 << 24  # vertices walked to at a time
 
 
 def walk_shares(walker: ShareWalker, walks: int, large: int) -> Walks:
-    """Generate this host's walks, in the order of their numbers; all hosts call this together.
-
-    Those of `large` bytes or more are in a file, which ends with the process.
-    """
+    """Generate this host's walks, in order, those of `large` bytes or more in a file; all hosts call this together."""
     rank, size = walker.communicator.rank, walker.communicator.size
     total = walks * walker.per_pass
     first, last = total * rank // size, total * (rank + 1) // size

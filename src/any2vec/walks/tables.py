@@ -241,10 +241,7 @@ LOOSE = 31
 
 @njit(nogil=True, cache=True)
 def levels(indptr: NDArray[np.int64], weights: NDArray[np.float32], gamma: float) -> NDArray[np.float32]:
-    """Return of each vertex the mean weight of its edges, and the weight below which it finds an edge loose.
-
-    Items 2 v and 2 v + 1 are those of v. Without edges they are 0.
-    """
+    """Return of each vertex v the mean weight of its edges (2 v), and below which it finds one loose (2 v + 1)."""
     found = np.zeros(2 * indptr.size, np.float32)
     for v in range(indptr.size - 1):
         row = weights[indptr[v] : indptr[v + 1]]

@@ -158,11 +158,14 @@ class WalkOptions:
     def __post_init__(self) -> None:  # noqa: C901 (checks, one after the other)
         if not isinstance(self.length, Integral) or not 1 <= self.length <= _MOST:
             raise Any2VecError(f"`length` is {shown(self.length)}; walks must have from 1 to {_MOST:,} vertices")
-        for name, value in (("p", self.p), ("q", self.q)):
+        for name in ("p", "q"):
+            value = getattr(self, name)
             if not 0 < value < inf:
                 raise Any2VecError(f"`{name}` is {value}; it must be a number above 0")
             if not 1 / _BIAS <= value <= _BIAS:
                 raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / _BIAS:g} to {_BIAS:g}")
+            if self.metapaths and value != 1:
+                raise Any2VecError(f"`{name}` is {value:g}, but walks along a `metapath` have no bias: leave out one")
         if not 0 <= self.restart < 1:
             raise Any2VecError(f"`restart` is {self.restart}; it must be from 0 to below 1")
         if not isfinite(self.gamma):
@@ -171,9 +174,6 @@ class WalkOptions:
             raise Any2VecError(f"`gamma` is {self.gamma:g}, but only node2vec+ has it: give `extend` too")
         if self.starts not in STARTS:
             raise Any2VecError(f"`starts` is {shown(self.starts)}; known are {', '.join(STARTS)}")
-        for name, value in (("p", self.p), ("q", self.q)) if self.metapaths else ():
-            if value != 1:
-                raise Any2VecError(f"`{name}` is {value:g}, but walks along a `metapath` have no bias: leave out one")
         if self.metapaths and self.starts != STARTS[0]:
             message = "walks along a `metapath` start at every vertex of a kind"
             raise Any2VecError(f"`starts` is {self.starts!r}, but {message}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import zeros
+from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
@@ -42,8 +42,6 @@ class WalkBlock(NamedTuple):
 
 def walk_blocks(walker: Walker, walks: int, first: int = 0, last: int | None = None) -> Iterator[WalkBlock]:
     """Cut `walks` passes, or walks `first` to ``last - 1`` of all of theirs (a host's part), into blocks, in order."""
-    if walks < 1:
-        raise Any2VecError(f"`walks` is {walks}; each vertex must have 1 or more")
     graph = walker.graph
     check_edges(len(graph.indices), graph.loops)
     most = max(1, min(_BLOCK, _ENTRIES // walker.length))
@@ -66,33 +64,24 @@ def _cut(per_pass: int, most: int, first: int, last: int) -> Iterator[WalkBlock]
 
 
 def generate(walker: Walker, walks: int, *, threads: int = 1, first: int = 0, last: int | None = None) -> Walks:
-    """Generate walks as a worklist, in the order of their numbers.
-
-    The walks of `walk_blocks` with the same arguments; they do not depend on threads.
-    """
+    """Generate the walks of `walk_blocks`, in the order of their numbers; they do not depend on threads."""
     blocks = list(walk_blocks(walker, walks, first, last))
-    bounds = zeros(1 + sum(block.last - block.first for block in blocks), np.int64)
-    visits = _Visits(len(walker.graph))
+    many, visits = sum(block.last - block.first for block in blocks), _Visits(len(walker.graph))
+    ids, bounds = zeros((many, walker.length), np.int32), zeros(1 + many, np.int64)
 
-    def measure(block: WalkBlock) -> None:
-        lengths = np.empty(block.last - block.first, np.int32)
-        walker.measure(block.pass_, block.first, block.last, lengths)
-        bounds[block.number + 1 : block.number + 1 + len(lengths)] = lengths
-
-    def walk(block: WalkBlock) -> None:
-        size = block.last - block.first
-        low, high = bounds[block.number], bounds[block.number + size]
-        straight = high - low == size * walker.length  # all of full length: written in place
-        done, _ = _walk(walker, block, ids[low:high].reshape(size, walker.length) if straight else None)
+    def walk(block: WalkBlock) -> NDArray[np.int32]:
+        here = slice(block.number, block.number + block.last - block.first)
+        done, lengths = _walk(walker, block, ids[here])
+        bounds[1:][here] = lengths
         visits.add(done)
-        if not straight:
-            ids[low:high] = done
+        return done
 
-    _on_threads(measure, blocks, threads)
-    np.cumsum(bounds, out=bounds)
-    ids = zeros(int(bounds[-1]), np.int32)
-    _on_threads(walk, blocks, threads)
-    return Walks(ids, bounds, visits.total())
+    flat, end = ids.reshape(-1), 0
+    for done in _on_threads(walk, blocks, threads):  # the gaps behind blocks are closed
+        flat[end : end + len(done)] = done
+        end += len(done)
+    release(flat, end, len(flat))
+    return Walks(flat[:end], np.cumsum(bounds, out=bounds), visits.total())
 
 
 def spacing(length: int) -> int:
@@ -103,11 +92,7 @@ def spacing(length: int) -> int:
 def count(
     walker: Walker, walks: int, *, threads: int = 1, first: int = 0, last: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Walk without keeping the walks; arguments as of `generate`.
-
-    Return the position of every `spacing`-th walk in the worklist of these walks, and its end; and the visits of each
-    vertex.
-    """
+    """Return the position of every `spacing`-th walk of `walk_blocks`, and the end, and the visits of each vertex."""
     blocks = list(walk_blocks(walker, walks, first, last))
     every, number = spacing(walker.length), sum(block.last - block.first for block in blocks)
     positions = zeros(1 - (-number // every), np.int64)

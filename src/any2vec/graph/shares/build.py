@@ -21,31 +21,23 @@ from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine import host_cores
 from any2vec.corpus.blocks import check_same_fingerprint, corpus_fingerprint
 from any2vec.errors import Any2VecError
+from any2vec.graph import readers
 from any2vec.graph.build import (
     EdgeTable,
     ReadOptions,
     check_edges,
     extended,
+    first_edge_seen,
     header_noted,
     second_vertex,
     times_noted,
     titled,
     with_vertices,
 )
-from any2vec.graph.csr import CSR, NO_WEIGHTS, Edges, both_noted, settled
+from any2vec.graph.csr import NO_WEIGHTS, Edges, both_noted, settled
 from any2vec.graph.graph import Kinds, count_loops
-from any2vec.graph.numbering import HostVertices, given_names, kinds_of_names
-from any2vec.graph.readers import (
-    FILE_FORMATS,
-    GraphWarning,
-    check_columns,
-    checked_format,
-    files_of_graph,
-    object_reader,
-    source_options,
-    title_of,
-)
-from any2vec.graph.reading import Reading, checked_reading, mark_used, two_kinds
+from any2vec.graph.numbering import HostVertices, given_names, grown, kinds_of_names
+from any2vec.graph.reading import checked_options, mark_used, two_kinds
 from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
 from any2vec.graph.shares.share import GraphShare, RowBuilder, count_entries, entries_by_host, even_cuts, renumber
 from any2vec.graph.sources.objects import from_array, from_pairs, from_table, refuse_lazy, refuse_view
@@ -56,7 +48,7 @@ from any2vec.io.memory import memory_errors, zeros
 _FEW = 1 << 12  # vertices for which there is memory at first
 
 
-def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> tuple[GraphShare, list[str]]:
+def _build_share(part: EdgePart, asked: ReadOptions, communicator: Communicator) -> tuple[GraphShare, list[str]]:
     """Build a host's share, and say what the user should know of how the graph was read; collective."""
     directed, communicator = bool(asked.directed), Counted(communicator)
     with together(communicator), memory_errors(part.title):
@@ -66,7 +58,7 @@ def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> 
     with together(communicator):
         if not found:
             raise Any2VecError(f"{part.title}: has no edges; expected at least one")
-        noted = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.options.weighted)
+        noted = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.weighted)
     numbered = _number(part, counted, asked, communicator)
     degrees = allreduce(communicator, numbered.lengths)
     names, kinds = numbered.names, numbered.kinds
@@ -78,30 +70,32 @@ def _build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> 
         builder = RowBuilder(low, degrees[low:high], weighted=part.weighted)
         del degrees
     in_order = not asked.merge and part.weighted
-    entries = partial(_entries, cuts=cuts, part=part, known=known, ends=ends, asked=asked)
-    _fill(builder, entries, blocks, part, in_order, communicator)
-    del entries, known, ends
+    to_hosts = partial(_entries, cuts=cuts, part=part, known=known, ends=ends, asked=asked)
+    _fill(builder, to_hosts, blocks, part, in_order, communicator)
+    del to_hosts, known, ends
     with together(communicator), memory_errors(part.title), titled(part.title):
-        csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
-    seen = _look(csr, builder.both, low, second_vertex(kinds), communicator)
+        csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.threads)
+    mine = len(csr.indices), count_loops(csr.indptr, csr.indices, low), *builder.both
+    of_all = allreduce(communicator, np.append(mine, first_edge_seen(csr, second_vertex(kinds), low)))
+    entries, loops, *seen = of_all[[0, 1, 4, 5, 6, 7]].tolist()
     with together(communicator):
-        check_edges(part.title, seen.entries, loops=asked.loops)
+        check_edges(part.title, entries, loops=asked.loops)
         with titled(part.title):
-            csr = settled(csr, seen.both)
+            csr = settled(csr, of_all[2:4])
     notes = part.notes(communicator) + noted
-    notes += both_noted(part.title, (seen.entries - seen.loops) // 2, csr.once)
+    notes += both_noted(part.title, (entries - loops) // 2, csr.once)
     if part.first:
-        notes += header_noted(part.title, part.first, names, kinds, seen.rows, seen.into, directed=directed)
+        notes += header_noted(part.title, part.first, names, kinds, seen, directed=directed)
     if asked.vertices is not None:
         names = _more_names(part.title, names, kinds, asked, communicator)
         cuts[-1] = len(names)
         if communicator.rank == communicator.size - 1:
             csr = csr._replace(indptr=extended(csr.indptr, len(names) - low))
-    if asked.kinds is not None or asked.kind_prefix is not None:
+    if asked.has_kinds:
         kinds, more = _read_kinds(names, asked, communicator)
         notes += more
-    edges = seen.entries if directed else (seen.entries + seen.loops) // 2
-    whole = names, edges, seen.loops, directed, kinds, communicator.sent
+    edges = entries if directed else (entries + loops) // 2
+    whole = names, edges, loops, directed, kinds, communicator.sent
     return GraphShare(cuts, communicator.rank, csr.indptr, csr.indices, csr.weights, *whole), notes
 
 
@@ -126,25 +120,12 @@ class _Numbered(NamedTuple):
     kinds: Kinds | None
 
 
-class _Seen(NamedTuple):
-    """What all rows have: entries, self loops, the rows of the first edge's ends (cut short), entries into these.
-
-    `both` counts edges that are listed in both directions: with equal weights, and with others.
-    """
-
-    entries: int
-    loops: int
-    into: int
-    rows: list[list[int]]
-    both: NDArray[np.int64]
-
-
-def _apart(part: EdgePart, asked: Reading) -> bool:
+def _apart(part: EdgePart, asked: ReadOptions) -> bool:
     """Whether sources and targets are vertices of two kinds."""
-    return bool(asked.options.bipartite) and not part.typed
+    return bool(asked.bipartite) and not part.typed
 
 
-def _count(part: EdgePart, asked: Reading) -> _Counted:
+def _count(part: EdgePart, asked: ReadOptions) -> _Counted:
     """Read a part for the first time."""
     vertices, apart = HostVertices(), _apart(part, asked)
     lengths, used = zeros((_FEW, 1 + apart), np.int64), zeros((_FEW, 2), np.bool_)
@@ -153,10 +134,10 @@ def _count(part: EdgePart, asked: Reading) -> _Counted:
     with closing(part.blocks()) as blocks:
         for edges in blocks:
             vertices.add(edges, len(part.strings))
-            lengths = _grown(lengths, len(vertices))
+            lengths = grown(lengths, len(vertices))
             count_entries(edges.sources, edges.targets, lengths, apart, not asked.directed, asked.loops)
             if apart:
-                used = _grown(used, len(vertices))
+                used = grown(used, len(vertices))
                 mark_used(edges, used.T)
             if edges.weights is not None and len(edges.weights):
                 low, high = min(low, float(edges.weights.min())), max(high, float(edges.weights.max()))
@@ -165,22 +146,13 @@ def _count(part: EdgePart, asked: Reading) -> _Counted:
     return _Counted(vertices, lengths[: len(vertices)], used[: len(vertices)], count, number, (low, high))
 
 
-def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    """Return an array of at least so many rows that begins as another."""
-    if rows <= len(array):
-        return array
-    grown = zeros((max(rows, 2 * len(array)), *array.shape[1:]), array.dtype.type)
-    grown[: len(array)] = array
-    return grown
-
-
-def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Communicator) -> _Numbered:
+def _number(part: EdgePart, counted: _Counted, asked: ReadOptions, communicator: Communicator) -> _Numbered:
     """Give vertices of all hosts their numbers."""
     numbers, names = counted.vertices.share(communicator, part.strings)
     if _apart(part, asked):
         used = np.zeros((2, len(names)), np.bool_)
         used[:, numbers] = counted.used.T
-        of = asked.options.bipartite or True
+        of = asked.bipartite or True
         new, names, kinds = two_kinds(names, allreduce(communicator, used), of, part.columns)
         lengths = zeros(len(names), np.int64)
         for side in (0, 1):
@@ -204,7 +176,7 @@ def _fill(
 ) -> None:
     """Read a part again, and send its entries, a block at a time, to the hosts of their rows.
 
-    If equal edges are not merged, their weights stay in the order of the text, so hosts take turns.
+    Hosts take turns if weights must stay in the order of the text (`in_turn`), as equal edges are not merged.
     """
     blocks = communicator.allgather(np.array([own_blocks]))[:, 0].tolist()
     turns = [[host] for host in range(communicator.size)] if in_turn else [list(range(communicator.size))]
@@ -241,12 +213,9 @@ def _entries(
     part: EdgePart,
     known: HostVertices,
     ends: tuple[NDArray[np.int32], NDArray[np.int32]],
-    asked: Reading,
+    asked: ReadOptions,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host.
-
-    `ends` are what this host's vertices are as sources and as targets.
-    """
+    """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host."""
     many = len(known)
     known.add(edges, len(part.strings))
     if len(known) > many:
@@ -261,27 +230,8 @@ def _entries(
     return entries, counts
 
 
-def _look(csr: CSR, both: NDArray[np.int64], first: int, second: int, communicator: Communicator) -> _Seen:
-    """Look at the rows of all hosts, of which this one's are those of vertices `first` on."""
-    mine = np.zeros(9, np.int64)
-    mine[:3] = len(csr.indices), count_loops(csr.indptr, csr.indices, first), 0
-    mine[7:] = both
-    for low in range(0, len(csr.indices), 1 << 20):
-        some = csr.indices[low : low + (1 << 20)]
-        mine[2] += np.count_nonzero((some == 0) | (some == second))
-    for place, vertex in ((3, 0), (5, second)):
-        if first <= vertex < first + len(csr.indptr) - 1:
-            begin, end = csr.indptr[vertex - first : vertex - first + 2].tolist()
-            mine[place] = end - begin
-            mine[place + 1] = csr.indices[begin] if end > begin else 0
-    found = allreduce(communicator, mine)
-    entries, loops, into, *ends = found[:7].tolist()
-    rows = [[neighbour, -1][: min(length, 2)] for length, neighbour in (ends[:2], ends[2:])]
-    return _Seen(entries, loops, into, rows, found[7:])
-
-
 def _more_names(
-    title: str, names: Sequence[str], kinds: Kinds | None, asked: Reading, communicator: Communicator
+    title: str, names: Sequence[str], kinds: Kinds | None, asked: ReadOptions, communicator: Communicator
 ) -> list[str]:
     """Return the names of vertices with those that host 0 is asked to add."""
     more: list[str] = []
@@ -292,12 +242,12 @@ def _more_names(
     return [*names, *json.loads(text.tobytes())]
 
 
-def _read_kinds(names: Sequence[str], asked: Reading, communicator: Communicator) -> tuple[Kinds, list[str]]:
+def _read_kinds(names: Sequence[str], asked: ReadOptions, communicator: Communicator) -> tuple[Kinds, list[str]]:
     """Read the kinds of vertices on host 0, which also says what the user should know."""
     kinds, notes = Kinds((), np.zeros(0, np.uint8)), list[str]()
     with together(communicator), memory_errors("the kinds of vertices"):
         if communicator.rank == 0:
-            kinds, notes = read_kinds(names, asked.kinds, asked.kind_prefix, asked.options)
+            kinds, notes = read_kinds(names, asked)
     text = from_host(communicator, 0, np.frombuffer(json.dumps(kinds.names).encode(), np.uint8))
     return Kinds(tuple(json.loads(text.tobytes())), from_host(communicator, 0, kinds.of)), notes
 
@@ -323,15 +273,15 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
     are those of host 0, which warns of what `read_graph` warns of.
     """
     cores = 1 if is_simulated(communicator) else host_cores(communicator)
-    with together(communicator), memory_errors(title_of(source)):
-        form = checked_format(options.pop("format", "auto"))
-        asked = checked_reading(source, format=form, threads=threads, **options)
+    with together(communicator), memory_errors(readers.title_of(source)):
+        form = readers.checked_format(options.pop("format", "auto"))
+        asked = checked_options(source, format=form, threads=threads, **options)
         if threads is None or is_simulated(communicator):
-            asked = asked._replace(options=asked.options._replace(threads=cores))
-        reading = source_options(source, asked.options)
+            asked = asked._replace(threads=cores)
+        reading = readers.source_options(source, asked)
         files, table = None, None
         if isinstance(source, str | os.PathLike):
-            form, files = _files_in_parts(source, form, reading)
+            form, files = _files_in_parts(source, reading)
         else:
             table = _edges_in_memory(source, reading)
         mine = corpus_fingerprint(files, {"format": form, **_settings(asked)})
@@ -339,13 +289,13 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
         check_same_fingerprint(communicator, mine, "graphs")
     if table is not None:
         part: EdgePart = MemoryPart(table, communicator)
-    with together(communicator), memory_errors(title_of(source)):
+    with together(communicator), memory_errors(readers.title_of(source)):
         if files is not None:
-            make = FILE_FORMATS[form].part
+            make = readers.FILE_FORMATS[form].part
             assert make is not None
             title = files[0].name if len(files) == 1 else os.fspath(source)
             part = make(files, reading, title, communicator)
-        check_columns(reading, part.title, part.columns)
+        readers.check_columns(reading, part.title, part.columns)
         if asked.names is not None:
             given_names(asked.names, EdgeTable(part.title, [], []))
     share, notes = _build_share(part, asked, communicator)
@@ -353,20 +303,20 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
         check_unchanged(files or ())
     if communicator.rank == 0:
         for note in notes:
-            warnings.warn(note, GraphWarning, stacklevel=2)
+            warnings.warn(note, readers.GraphWarning, stacklevel=2)
     return share
 
 
 def has_parts(path: str | os.PathLike[str], form: str = "auto") -> bool:
     """Return whether hosts can read a file, or a folder's files, in parts; raise if it is missing."""
-    name, files = files_of_graph(path, checked_format(form), ReadOptions())
-    return FILE_FORMATS[name].part is not None and all(file.size is not None for file in files)
+    name, files = readers.files_of_graph(path, ReadOptions(readers.checked_format(form)))
+    return readers.FILE_FORMATS[name].part is not None and all(file.size is not None for file in files)
 
 
-def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+def _files_in_parts(path: str | os.PathLike[str], options: ReadOptions) -> tuple[str, list[InputFile]]:
     """Return a file, or those of a folder, and their format; raise if they cannot be read in parts."""
-    name, files = files_of_graph(path, form, options)
-    if FILE_FORMATS[name].part is None:
+    name, files = readers.files_of_graph(path, options)
+    if readers.FILE_FORMATS[name].part is None:
         raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {_FILE}, or {WHOLE}")
     for file in files:
         if file.path is None or file.size is None:
@@ -374,15 +324,15 @@ def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOption
     return name, files
 
 
-def _settings(asked: Reading) -> dict[str, Any]:
+def _settings(asked: ReadOptions) -> dict[str, Any]:
     """Return the options that must be the same on all hosts."""
-    options = {name: value for name, value in asked.options._asdict().items() if name not in ("threads", "block")}
-    kinds = asked.kinds is not None, asked.kind_prefix
-    return options | {"merge": asked.merge, "loops": asked.loops, "kinds, kind_prefix": kinds}
+    not_compared = "format", "vertices", "kinds", "kind_prefix", "names", "threads", "block"
+    options = {name: value for name, value in asked._asdict().items() if name not in not_compared}
+    return options | {"kinds, kind_prefix": (asked.kinds is not None, asked.kind_prefix)}
 
 
 def _edges_in_memory(source: Any, options: ReadOptions) -> EdgeTable:
-    read = object_reader(source)
+    read = readers.object_reader(source)
     if read in _IN_PARTS or read in (refuse_view, refuse_lazy):  # the latter raise
         table = read(source, options)
         if table.numbered is None:

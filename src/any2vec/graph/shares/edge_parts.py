@@ -265,7 +265,7 @@ class ParquetPart(EdgePart):
         self._reader, self._rows = parquet_reader(files, options)
         chosen = self._reader.chosen
         super().__init__(title, weighted=chosen.weight is not None)
-        self.strings, self.columns = self._reader.vertices.table, self._reader.titles
+        self.strings, self.columns = self._reader.strings, self._reader.titles
         self.typed = chosen.kinds is not None
         rank, size, rows = communicator.rank, communicator.size, sum(self._rows)
         self._low, self._high = rows * rank // size, rows * (rank + 1) // size

@@ -85,10 +85,7 @@ _REPEATED = 2  # times that edges are usually listed, at most: once in each dire
 
 
 def in_parts(source: Any, graph: str, communicator: Communicator, options: Mapping[str, Any]) -> bool:
-    """Return whether hosts are to have parts of the graph; all hosts call this, with the options of `read_graph`.
-
-    Host 0 warns of a graph that may not fit; one that fits nowhere is an error.
-    """
+    """Return whether hosts are to have parts of the graph; collective. Warn if it may not fit, raise if it cannot."""
     hosts, needs, has = communicator.size, 0, available(*hosts_here(communicator))
     with together(communicator), memory_errors(title_of(source)):
         if isinstance(source, str | os.PathLike):
@@ -113,7 +110,7 @@ def in_parts(source: Any, graph: str, communicator: Communicator, options: Mappi
 
 def _estimated(path: str | os.PathLike[str], options: Mapping[str, Any], hosts: int) -> int:
     """Estimate the bytes of a graph's rows from the size of its files and the first lines; 0 if nothing is known."""
-    name, files = files_of_graph(path, checked_format(options.get("format", "auto")), ReadOptions())
+    name, files = files_of_graph(path, ReadOptions(checked_format(options.get("format", "auto"))))
     for file in files:
         if hosts > 1 and file.size is None:
             raise Any2VecError(f"{file.name}: each host of a cluster reads the graph, which needs a file; give a file")
@@ -169,18 +166,14 @@ class RowBuilder:
 
     def place(self, rows: Ints) -> bool:
         """Place entries: row, column and, if there are weights, the bits of one; return whether there can be such."""
-        place = _place_weighted if self._weighted else _place
-        return bool(place(rows, self._first, self._cursor, self._entries))
+        return bool(_place(rows, self._first, self._cursor, self._entries))
 
     def complete(self) -> bool:
         """Return whether each row got as many entries as it was to get."""
         return bool((self._cursor == self._indptr[1:]).all())
 
     def finish(self, *, merge: bool, in_order: bool, threads: int) -> CSR:
-        """Sort the rows, and merge equal entries or, if `in_order`, leave them in the order in which they came.
-
-        Then `both` counts edges whose first end is in these rows, as `settled` wants them of all hosts.
-        """
+        """Sort the rows, and merge equal entries (`both` is then that of `merged`) or keep them, perhaps `in_order`."""
         del self._cursor
         indptr, entries = self._indptr, self._entries
         del self._entries
@@ -240,23 +233,15 @@ def _sort_stably(indptr: Longs, entries: NDArray[np.uint64]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _place(rows: Ints, first: int, cursor: Longs, entries: Ints) -> bool:
+def _place(rows: Ints, first: int, cursor: Longs, entries: NDArray[Any]) -> bool:
     for i in range(rows.shape[0]):
         row = rows[i, 0] - first
         if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
             return False
-        entries[cursor[row]] = rows[i, 1]
-        cursor[row] += 1
-    return True
-
-
-@njit(nogil=True, cache=True)
-def _place_weighted(rows: Ints, first: int, cursor: Longs, entries: NDArray[np.uint64]) -> bool:
-    for i in range(rows.shape[0]):
-        row = rows[i, 0] - first
-        if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
-            return False
-        entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | (np.uint64(rows[i, 2]) & _LOW)
+        if rows.shape[1] == 3:
+            entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | (np.uint64(rows[i, 2]) & _LOW)
+        else:
+            entries[cursor[row]] = rows[i, 1]
         cursor[row] += 1
     return True
 

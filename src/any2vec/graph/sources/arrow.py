@@ -10,7 +10,6 @@ from any2vec.corpus.word_table import PADDING, WordCounts, WordTable
 from any2vec.errors import Any2VecError, is_installed, shown
 from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights
 from any2vec.graph.csr import Edges
-from any2vec.graph.graph import Names
 from any2vec.graph.names import whole_numbers
 from any2vec.graph.numbering import NO_COLON, kinds_of_names, number_vertices
 from any2vec.graph.reading import Chosen, chosen_columns, titled
@@ -20,39 +19,6 @@ from any2vec.io.streams import open_parquet, release_parquet
 
 _FEW = 1 << 20  # integers up to this, or to some times the rows, are looked up in an array
 _MANY = 2**31 - 2
-
-
-class _ColumnVertices:
-    """Gives vertices codes, as parse.py does: integers that are not large are their own, other names are in a table.
-
-    A graph's vertices are all added as integers, or all as strings.
-    """
-
-    def __init__(self, rows: int) -> None:
-        self._limit = min(max(_FEW, 4 * rows), _MANY)
-        self.table = WordTable()
-        self._highest = -1
-
-    def integers(self, column: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of integers."""
-        small = (column >= 0) & (column <= self._limit)
-        if small.all():
-            codes = column.astype(np.int32)
-        else:
-            codes = np.where(small, column, 0).astype(np.int32)
-            values, places = np.unique(column[~small], return_inverse=True)
-            words = WordCounts.of([b"%d" % value for value in values.tolist()], np.zeros(len(values), np.int64))
-            codes[~small] = -1 - self.table.add(words)[places]
-        self._highest = max(self._highest, int(codes.max(initial=-1)))
-        return codes
-
-    def strings(self, words: WordCounts) -> NDArray[np.int32]:
-        """Return the codes of strings."""
-        return -1 - self.table.add(words)
-
-    def names(self, edges: list[Edges]) -> Names:
-        """Replace codes by vertices, in place, and return their names."""
-        return number_vertices(edges, self.table.part(), self._highest)
 
 
 _ROWS = 1 << 16  # at a time
@@ -137,21 +103,20 @@ def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["_
 
 
 class _ColumnReader:
-    """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends."""
+    """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends.
+
+    Vertices get codes, as in parse.py: integers that are not large are their own, other names are in a table. A graph's
+    vertices are all integers, or all strings (`text`).
+    """
 
     def __init__(self, names: Sequence[str], chosen: Chosen, rows: int, text: bool) -> None:
-        self._names = list(names)
-        self.chosen = chosen
-        self._text = text
-        self.vertices = _ColumnVertices(rows)
+        self._names, self.chosen, self._text = list(names), chosen, text
+        self.titles = titled(self._names)  # what the ends of edges are called
+        self.strings = WordTable()
+        self._limit, self._highest = min(max(_FEW, 4 * rows), _MANY), -1
         self._edges: list[Edges] = []
         self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
         """By column: its last dictionary, the codes of its strings, and which are empty."""
-
-    @property
-    def titles(self) -> tuple[str, str] | None:
-        """What the ends of edges are called."""
-        return titled(self._names)
 
     def batches(self, opened: Any, groups: Sequence[int] | None = None) -> Iterator[Any]:
         """Yield the columns of an open Parquet file, or of some of its groups of rows, some rows at a time."""
@@ -178,7 +143,7 @@ class _ColumnReader:
 
     def table(self, title: str) -> EdgeTable:
         """Return what was read, with vertices numbered."""
-        names = self.vertices.names(self._edges)
+        names = number_vertices(self._edges, self.strings.part(), self._highest)
         kinds = None if self.chosen.kinds is None else kinds_of_names(names)
         return EdgeTable(title, self._edges, names, kinds=kinds, columns=self.titles)
 
@@ -186,20 +151,32 @@ class _ColumnReader:
         import pyarrow as pa
 
         if not self._text:
-            return self.vertices.integers(np.asarray(values))
+            return self._codes_of_integers(np.asarray(values))
         if not pa.types.is_dictionary(values.type):
             words, empty = _words(values, place)
             if empty.any():
                 raise Any2VecError(f"{place(int(empty.argmax()))}: a vertex is missing (an empty string)")
-            return self.vertices.strings(words)
+            return -1 - self.strings.add(words)
         known = self._known.get(column)
         if known is None or not _same(known[0], values.dictionary):
             words, empty = _words(values.dictionary, place)
-            known = self._known[column] = values.dictionary, self.vertices.strings(words), empty
+            known = self._known[column] = values.dictionary, -1 - self.strings.add(words), empty
         indices = np.asarray(values.indices)
         if known[2].any() and (missing := known[2][indices]).any():
             raise Any2VecError(f"{place(int(missing.argmax()))}: a vertex is missing (an empty string)")
         return known[1][indices]
+
+    def _codes_of_integers(self, column: NDArray[Any]) -> NDArray[np.int32]:
+        small = (column >= 0) & (column <= self._limit)
+        if small.all():
+            codes = column.astype(np.int32)
+        else:
+            codes = np.where(small, column, 0).astype(np.int32)
+            values, places = np.unique(column[~small], return_inverse=True)
+            words = WordCounts.of([b"%d" % value for value in values.tolist()], np.zeros(len(values), np.int64))
+            codes[~small] = -1 - self.strings.add(words)[places]
+        self._highest = max(self._highest, int(codes.max(initial=-1)))
+        return codes
 
 
 def _in_pages(edges: Edges) -> Edges:

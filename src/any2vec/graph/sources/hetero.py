@@ -19,16 +19,8 @@ from any2vec.graph.sources.objects import as_array, from_array, from_table, is_a
 _NAME = "the Data"
 
 
-def is_data(source: Any) -> bool:
-    """Whether an object is a graph with an `edge_index`, as Data."""
-    return not isinstance(source, type) and (hasattr(source, "edge_index") or hasattr(source, "adj_t"))
-
-
 def from_data(source: Any, options: ReadOptions) -> EdgeTable:
-    """Take the edges of `edge_index`, weighted by `edge_weight` if it is there; vertices are numbered from 0.
-
-    An undirected edge may be listed in one direction or in both, and counts once.
-    """
+    """Take the edges of `edge_index`, weighted by `edge_weight` if it is there, each once if undirected."""
     given = getattr(source, "edge_index", None)
     if given is None:
         raise Any2VecError(f"{_NAME}: has no edge_index; give its adjacency matrix as a sparse one of SciPy")
@@ -102,16 +94,8 @@ class _Relation(NamedTuple):
     weights: NDArray[np.float32] | None
 
 
-def is_hetero_data(source: Any) -> bool:
-    """Whether an object has edges of several types, as HeteroData."""
-    return hasattr(source, "edge_types") and hasattr(source, "node_types") and not isinstance(source, type)
-
-
 def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
-    """Take the edges of all types; the types of vertices are their kinds.
-
-    An undirected edge may be listed in one direction or in both, as ToUndirected does, and counts once.
-    """
+    """Take the edges of all types, each once if undirected; the types of vertices are their kinds."""
     title = f"the {type(source).__name__}"
     relations, notes = [], list[str]()
     for kind in source.edge_types:
@@ -129,13 +113,6 @@ def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
         warnings.simplefilter("ignore")  # of PyTorch Geometric, where a type says no number of vertices
         sizes = {kind: getattr(source[kind], "num_nodes", None) for kind in list(source.node_types)}
     return _joined(title, relations, sizes, options, notes)
-
-
-def is_dgl(source: Any) -> bool:
-    """Whether an object is a graph of DGL."""
-    return all(hasattr(source, name) for name in ("canonical_etypes", "ntypes", "num_nodes")) and not isinstance(
-        source, type
-    )
 
 
 def from_dgl(source: Any, options: ReadOptions) -> EdgeTable:

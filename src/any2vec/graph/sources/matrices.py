@@ -17,6 +17,7 @@ from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights
 from any2vec.graph.csr import Edges, once
 from any2vec.graph.edgelist import read_edge_list
 from any2vec.graph.numbering import kinds_in_turn, numbered_names, plain_names
+from any2vec.graph.reading import having
 from any2vec.graph.sources import mat_process
 from any2vec.io.inputs import HEAD, InputFile, foreign
 from any2vec.io.memory import available
@@ -28,9 +29,7 @@ _KILLED = -9
 _MARKET = b"%%matrixmarket"
 
 
-def is_matrix(source: Any) -> bool:
-    """Whether an object is one of SciPy's sparse matrices or arrays."""
-    return hasattr(source, "tocoo") and hasattr(source, "shape")
+is_matrix = having("tocoo", "shape")  # SciPy's sparse matrices and arrays
 
 
 def read_npz(file: InputFile, options: ReadOptions) -> EdgeTable:
@@ -74,7 +73,12 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     once. One that is not square, or if the options say so, joins its rows to its columns.
     """
     shape = tuple(matrix.shape)
-    bipartite = _is_bipartite(shape, options, name)
+    if len(shape) != 2:
+        raise Any2VecError(f"{name}: has the shape {shape}; the matrix of a graph has rows and columns")
+    square = shape[0] == shape[1]
+    bipartite = not square if options.bipartite is None else bool(options.bipartite)
+    if not bipartite and not square:
+        raise Any2VecError(f"{name}: has the shape {shape}; without `bipartite`, the matrix of a graph is square")
     vertices = sum(shape) if bipartite else shape[0]
     if vertices > _MOST:
         raise Any2VecError(f"{name}: has {vertices:,} vertices; at most {_MOST:,} (2^31 - 1) are supported")
@@ -98,28 +102,14 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
         stored = np.asarray(entries.data) != 0
         rows, columns = rows[stored], columns[stored]
     if bipartite:
-        return _bipartite(name, Edges(rows, columns + np.int32(shape[0]), weights), shape, options)
+        edges = Edges(rows, columns + np.int32(shape[0]), weights)
+        titles = options.bipartite if isinstance(options.bipartite, tuple) else ("row", "column")
+        kinds = list(zip(titles, shape, strict=True))
+        return EdgeTable(name, [edges], numbered_names(kinds), kinds=kinds_in_turn(kinds), numbered=kinds)
     edges, both = Edges(rows, columns, weights), 0
     if not options.directed:
         edges, both = once(edges, vertices, lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
     return EdgeTable(name, [edges], plain_names(vertices), numbered=[("vertex", vertices)], once=both)
-
-
-def _is_bipartite(shape: tuple[int, ...], options: ReadOptions, name: str) -> bool:
-    """Whether rows and columns are vertices of their own: as the options say, else if the matrix is not square."""
-    if len(shape) != 2:
-        raise Any2VecError(f"{name}: has the shape {shape}; the matrix of a graph has rows and columns")
-    if options.bipartite is None or options.bipartite:
-        return bool(options.bipartite) or shape[0] != shape[1]
-    if shape[0] != shape[1]:
-        raise Any2VecError(f"{name}: has the shape {shape}; without `bipartite`, the matrix of a graph is square")
-    return False
-
-
-def _bipartite(name: str, edges: Edges, shape: tuple[int, ...], options: ReadOptions) -> EdgeTable:
-    titles = options.bipartite if isinstance(options.bipartite, tuple) else ("row", "column")
-    kinds = list(zip(titles, shape, strict=True))
-    return EdgeTable(name, [edges], numbered_names(kinds), kinds=kinds_in_turn(kinds), numbered=kinds)
 
 
 def load_mat(file: InputFile, key: str) -> Any:

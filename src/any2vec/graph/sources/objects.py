@@ -15,14 +15,12 @@ from any2vec.graph.csr import Edges
 from any2vec.graph.graph import Kinds
 from any2vec.graph.names import VertexIds, label_name, vertex_column, vertex_name, whole_numbers
 from any2vec.graph.numbering import NO_COLON, kinds_of_names
-from any2vec.graph.reading import EXPECTED, Chosen, chosen_columns, titled
+from any2vec.graph.reading import EXPECTED, Chosen, chosen_columns, having, titled
 from any2vec.graph.sources.arrow import from_arrow, is_plain, plain_table, selected
 from any2vec.graph.sources.matrices import from_dense
 
-
-def is_networkx(source: Any) -> bool:
-    """Whether an object is a graph of networkx."""
-    return all(hasattr(source, name) for name in ("is_multigraph", "is_directed", "adj", "nodes", "edges"))
+is_networkx = having("is_multigraph", "is_directed", "adj", "nodes", "edges")
+is_igraph = having("get_edgelist", "vcount", "is_directed", "vs", "es")
 
 
 def is_view(source: Any) -> bool:
@@ -34,11 +32,6 @@ def refuse_view(source: Any, options: ReadOptions) -> NoReturn:
     """Raise an error that says what to give."""
     kind = type(source).__name__
     raise Any2VecError(f"a graph cannot be read from networkx' {kind}; give the graph itself, such as G for G.edges")
-
-
-def is_igraph(source: Any) -> bool:
-    """Whether an object is a graph of igraph."""
-    return all(hasattr(source, name) for name in ("get_edgelist", "vcount", "is_directed", "vs", "es"))
 
 
 def from_networkx(graph: Any, options: ReadOptions) -> EdgeTable:
@@ -115,10 +108,7 @@ def from_pairs(
     item: str = "item",
     columns: Sequence[str] = ("", "", ""),
 ) -> EdgeTable:
-    """Take an edge from each item: a pair, or a triple with a weight. By default the first decides which.
-
-    `name`, `item` and `columns` say in errors what source, item and field are.
-    """
+    """Take an edge from each item: a pair, or a triple with a weight, as the first is; names are for errors."""
     name = name or f"the {type(source).__name__}"
     allowed = (3,) if options.weighted else (2, 3)
     vertices = VertexIds()
@@ -162,10 +152,7 @@ _ENDS, _WEIGHTS = ({"source", "target"}, {"src", "dst"}, {"from", "to"}), {"weig
 
 
 def from_neighbours(source: Mapping[Any, Any], options: ReadOptions) -> EdgeTable:
-    """Take edges from each key to its neighbours: a list of them, or a dict of their weights.
-
-    An undirected edge may be listed from one end or from both, and counts once.
-    """
+    """Take edges, each once, from each key to its neighbours, which are a list, or a dict of weights."""
     if {str(vertex).lower() for vertex in source} - _WEIGHTS in _ENDS:
         columns = ", ".join(reprlib.repr(key) for key in source)
         raise Any2VecError(
