@@ -35,13 +35,9 @@ def lines_in(data):
 def passes_of(phrases):
     """Return what was found as the naive twin does."""
     return [
-        {(a, inner, b): (count, score) for a, inner, b, count, score in zip(*columns(one), strict=True)}
-        for one in phrases._found.passes
+        {(one[0], one[1:-1], one[-1]): (count, score) for one, count, score in zip(*found, strict=True)}
+        for found in phrases._found.passes
     ]
-
-
-def columns(one):
-    return one.firsts, one.betweens, one.seconds, one.counts.tolist(), one.scores
 
 
 def text_of(folder, *files):

@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,25 @@ class _Counter:
         return _Done(block, piece, scanned, unended)
 
 
+T = TypeVar("T")
+
+
+def lent(objects: Sequence[Any], work: Callable[[Any, Any], T]) -> Callable[[Any], T]:
+    """Return `work` for threads: a call has one of the objects, which are taken in order, for itself, and an item."""
+    free: LifoQueue[Any] = LifoQueue()
+    for one in reversed(objects):
+        free.put(one)
+
+    def call(item: Any) -> T:
+        one = free.get()
+        try:
+            return work(one, item)
+        finally:
+            free.put(one)
+
+    return call
+
+
 Progress = Callable[[int, int | None], None]
 """Called now and then with the bytes that are done, and all bytes, None if unknown."""
 
@@ -125,22 +144,11 @@ def scan_blocks(
 ) -> Scan:
     """Count the words of blocks of about `size` bytes, for `documents` also lines; write their ids to `folder`."""
     counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
-    free: LifoQueue[_Counter] = LifoQueue()
-    for counter in reversed(counters):
-        free.put(counter)
-
-    def count(block: Block) -> _Done:
-        counter = free.get()
-        try:
-            return counter.count(block)
-        finally:
-            free.put(counter)
-
     pieces: list[Piece] = []
     words = lines = all_lines = ended = 0
     begun: Block | None = None  # the first block of the file being read
     try:
-        with closing(ordered(count, blocks, threads)) as results:
+        with closing(ordered(lent(counters, _Counter.count), blocks, threads)) as results:
             for block, piece, scanned, unended in results:
                 if begun is None or begun.file is not block.file:
                     begun, lines = block, 0

@@ -21,12 +21,6 @@ _PRIME, HALF, _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint
 
 
 @njit(nogil=True, cache=True)
-def pack(first: int, second: int) -> np.uint64:
-    """Pack two ids in 64 bits."""
-    return np.uint64((np.uint64(first) << HALF) | np.uint64(second))
-
-
-@njit(nogil=True, cache=True)
 def hash_pair(pair: np.uint64) -> np.uint64:
     """Hash two ids, packed in 64 bits; the highest bits are the best."""
     hashed = (pair ^ (pair >> HALF)) * _PRIME
@@ -34,25 +28,34 @@ def hash_pair(pair: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def find(pair: np.uint64, hashed: np.uint64, slots: NDArray[np.uint64]) -> int:
-    """Return the number of a pair, whose hash is given; -1 if it is not in the table."""
+def _slot_of(first: int, second: int, slots: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64]:
+    """Return two ids, packed and plus 1, and where they are in a table, or where the empty slot for them is."""
+    pair = np.uint64((np.uint64(first) << HALF) | np.uint64(second))
     mask = np.uint64(slots.size - 2)
-    slot = (hashed >> HALF) & mask
-    while slots[slot] != 0:
-        if slots[slot] == pair + _ONE:
-            return int(np.int64(slots[slot + _ONE]))
+    slot = (hash_pair(pair) >> HALF) & mask
+    while slots[slot] != 0 and slots[slot] != pair + _ONE:
         slot = (slot + _TWO) & mask
-    return -1
+    return pair + _ONE, slot
 
 
 @njit(nogil=True, cache=True)
-def put(pair: np.uint64, hashed: np.uint64, number: int, slots: NDArray[np.uint64]) -> None:
-    """Add a pair that is not in the table, and its number."""
-    mask = np.uint64(slots.size - 2)
-    slot = (hashed >> HALF) & mask
-    while slots[slot] != 0:
-        slot = (slot + _TWO) & mask
-    slots[slot], slots[slot + _ONE] = pair + _ONE, np.uint64(number)
+def find(first: int, second: int, slots: NDArray[np.uint64]) -> int:
+    """Return the number of a pair of ids; -1 if it is not in the table."""
+    _, slot = _slot_of(first, second, slots)
+    return int(np.int64(slots[slot + _ONE])) if slots[slot] != 0 else -1
+
+
+@njit(nogil=True, cache=True)
+def _put(first: int, second: int, number: int, slots: NDArray[np.uint64]) -> None:
+    key, slot = _slot_of(first, second, slots)
+    slots[slot], slots[slot + _ONE] = key, np.uint64(number)
+
+
+@njit(nogil=True, cache=True)
+def put_all(pairs: NDArray[np.int64], number: int, slots: NDArray[np.uint64]) -> None:
+    """Add rows of two ids, numbered from `number` on, to a table that is not full."""
+    for i in range(len(pairs)):
+        _put(pairs[i, 0], pairs[i, 1], number + i, slots)
 
 
 WORD2PHRASE, NPMI = "word2phrase", "npmi"
@@ -128,7 +131,7 @@ class Runs:
 
     def __init__(self, text: IdText, weights: list[NDArray[np.float32]], across: bool) -> None:
         self.slots = np.zeros(4 * _FIRST_RUNS, np.uint64)
-        self._parts = np.zeros((_FIRST_RUNS, 2), np.int32)
+        self._parts = np.zeros((_FIRST_RUNS, 2), np.int64)
         self._number = 1
         self.befores: list[tuple[Piece, int, int]] = []  # a piece, the last other word before it (or -1), and its run
         before, weight, run = -1, RARE, NO_RUN
@@ -153,14 +156,7 @@ class Runs:
     def _grow(self) -> None:
         self._parts = np.concatenate((self._parts, np.zeros_like(self._parts)))
         self.slots = np.zeros(2 * len(self.slots), np.uint64)
-        _fill(self._parts, self._number, self.slots)
-
-
-@njit(nogil=True, cache=True)
-def longer(run: int, word: int, slots: NDArray[np.uint64]) -> int:
-    """Return the number of a run and one more word, -1 if there is none."""
-    pair = pack(run, word)
-    return find(pair, hash_pair(pair), slots)
+        put_all(self._parts[1 : self._number], 1, self.slots)
 
 
 @njit(nogil=True, cache=True)
@@ -175,7 +171,7 @@ def _learn(
     run: int,
     number: int,
     slots: NDArray[np.uint64],
-    parts: NDArray[np.int32],
+    parts: NDArray[np.int64],
 ) -> tuple[int, int, np.float32, int, int]:
     """Give numbers to the runs of a piece from `at` on; return the state and where it is full or done."""
     for i in range(at, ids.size):
@@ -184,26 +180,18 @@ def _learn(
             if weights[ids[i]] >= 0:
                 before, weight, run = word, weights[ids[i]], NO_RUN
             elif weight < RARE:
-                found = longer(run, word, slots)
+                found = find(run, word, slots)
                 if found < 0:
                     if number == len(parts):
                         return i, before, weight, run, number
                     found = number
-                    pair = pack(run, word)
-                    put(pair, hash_pair(pair), found, slots)
+                    _put(run, word, found, slots)
                     parts[found, 0], parts[found, 1] = run, word
                     number += 1
                 run = found
         elif ids[i] == END and not across:
             before, weight, run = -1, RARE, NO_RUN
     return ids.size, before, weight, run, number
-
-
-@njit(nogil=True, cache=True)
-def _fill(parts: NDArray[np.int32], number: int, slots: NDArray[np.uint64]) -> None:
-    for run in range(1, number):
-        pair = pack(parts[run, 0], parts[run, 1])
-        put(pair, hash_pair(pair), run, slots)
 
 
 _ENGLISH = "a an the for of with without at from to in on by and or"
