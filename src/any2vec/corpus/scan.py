@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
-from any2vec.errors import Any2VecError
-from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, refuse
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import HEAD, OF_NUL, PARQUET, InputFile, check_unchanged, files_of, names_files, refuse
 from any2vec.io.memory import disk_errors, write_all, zeros
+from any2vec.io.streams import list_type, parquet_columns
 from any2vec.llvm.compiled import njit
 
 
@@ -112,6 +113,28 @@ def lent(objects: Sequence[Any], work: Callable[[Any, Any], T]) -> Callable[[Any
 
 Progress = Callable[[int, int | None], None]
 """Called now and then with the bytes that are done, and all bytes, None if unknown."""
+
+
+def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
+    """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
+    if not names_files(source):
+        return None
+    files = files_of(cast("str | Path | Sequence[str | Path]", source))
+    if column is not None:
+        files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
+        if not files:
+            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
+    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
+    if column is not None and len(tables) < len(files):
+        text = next(file for file in files if file not in tables)
+        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
+    if tables and column is None:
+        path = cast("Path", tables[0].path)
+        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
+    for path in [file.path for file in files if file.path and raw.tokenize]:
+        if column is not None and (kind := list_type(path, column)):
+            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
+    return [replace(file, column=column) for file in files]
 
 
 def scan_files(

@@ -8,7 +8,7 @@ import json
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
@@ -23,14 +23,13 @@ from any2vec.corpus.phrases.bigrams import find_bigrams
 from any2vec.corpus.phrases.joins import join, joined_blocks, sentence_runs, spelled
 from any2vec.corpus.phrases.pairs import Rule
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import IdText, Progress, no_words, scan_files
+from any2vec.corpus.scan import IdText, Progress, input_files, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
+from any2vec.io.inputs import InputFile, Source, check_unchanged, names_files
 from any2vec.io.memory import disk_errors, memory_errors
 from any2vec.io.outputs import Chunk, Kind, check_writable, marked, start_of, write_in_host_order
-from any2vec.io.streams import list_type, parquet_columns
 from any2vec.io.temporary import temporary_folder
 
 
@@ -343,28 +342,6 @@ def keep_text(
         raise
     weakref.finalize(kept, temporary.remove)
     return kept
-
-
-def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
-    """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
-    if not names_files(source):
-        return None
-    files = files_of(cast("str | Path | Sequence[str | Path]", source))
-    if column is not None:
-        files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
-        if not files:
-            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
-    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
-    if column is not None and len(tables) < len(files):
-        text = next(file for file in files if file not in tables)
-        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
-    if tables and column is None:
-        path = cast("Path", tables[0].path)
-        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
-    for path in [file.path for file in files if file.path and raw.tokenize]:
-        if column is not None and (kind := list_type(path, column)):
-            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
-    return [replace(file, column=column) for file in files]
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
