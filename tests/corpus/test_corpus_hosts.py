@@ -1,5 +1,4 @@
 import bz2
-import errno
 import gzip
 import io
 import itertools
@@ -23,7 +22,6 @@ from small_texts import TEXTS, some_text
 
 from any2vec.cluster import local
 from any2vec.corpus import blocks, read_corpus
-from any2vec.corpus import cache as caching
 from any2vec.errors import Any2VecError
 
 pytestmark = pytest.mark.usefixtures("clean_cache")
@@ -111,11 +109,11 @@ def kept_by_line(texts, corpus):
     return [sum(word.decode(errors="replace") in ids for word in line.split()) for line in lines]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=3),
     st.sampled_from([1, 2, 3, 8]),
-    st.sampled_from([(1, 1), (2, 7), (1, 60), (1, 1 << 22)]),
+    st.sampled_from([(1, 1), (1, 7), (2, 7), (3, 20), (4, 60), (1, 60), (1, 1 << 22)]),
     st.integers(1, 2),
     st.none() | st.integers(2, 5),
     st.lists(st.sampled_from(["txt", "gz", "xz"]), min_size=3, max_size=3),
@@ -140,21 +138,6 @@ def test_hosts_alone_and_together_find_the_same(folder, texts, hosts, threads_an
         assert whole.cuts.tolist() == naive_cuts(texts, kept_by_line(texts, whole), hosts)
     if hosts > 1:
         check_parts(whole, corpora(paths, hosts, **options))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("hosts", [2, 3, 8, 32])
-def test_a_larger_text(tmp_path, hosts, threads):
-    texts = [some_text(seed=1), some_text(seed=2)[:-1], some_text(words=500, seed=3)]
-    paths = [tmp_path / f"{i}.txt" for i in range(3)]
-    for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text)
-    options = {"min_count": 3, "threads": threads, "block": 3000}
-    whole = read_corpus(paths, hosts=hosts, **options)
-    assert found(whole) == naive(texts, 3)
-    assert whole.cuts.tolist() == naive_cuts(texts, kept_by_line(texts, whole), hosts)
-    check_parts(whole, corpora(paths, hosts, **options))
 
 
 @pytest.mark.slow
@@ -370,7 +353,7 @@ def test_hosts_that_see_different_corpora(tmp_path, monkeypatch):
         assert "other bytes on host 0 than on host 1" in message or "400 bytes on host 0, 408 on host 1" in message
 
 
-def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
+def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch, full):
     a = tmp_path / "a"
     a.write_bytes(b"a b\n" * 100)
     assert different([a, tmp_path / "no"]) == f"host 1: {tmp_path}/no: no such file or directory"
@@ -378,9 +361,6 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     message = different([a, a, a], [{}, {}, {"cache": tmp_path / "file" / "cache"}])
     assert message.startswith(f"host 2: {tmp_path}/file/cache: the cache folder cannot be made")
-
-    def full(*_arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
 
     places = ("any2vec.corpus.tokenizer.scan", "any2vec.corpus.scan.remap")
     for place in (*places, "any2vec.corpus.cache_entry._sums", "pathlib.Path.rename"):
@@ -410,21 +390,6 @@ def test_lines_of_standard_input_behind_a_byte_order_mark(monkeypatch):
     with pytest.raises(Any2VecError, match="standard input, line 2: a NUL"):
         read_corpus("-", block=50)
     assert stream.tell() < 500_000
-
-
-def test_too_small_a_vocabulary_reads_as_on_one_host(tmp_path):
-    path = tmp_path / "t"
-    path.write_bytes(b"a b a b\na c\n" + b"d" * 20 + b"\n")
-    for options in ({}, {"min_count": 3}):
-        with pytest.raises(Any2VecError) as caught:
-            read_corpus(path, **options)
-        for hosts in (2, 8):
-            assert refused(path, hosts, **options) == str(caught.value)
-    for content in (b"", b" \n\n"):
-        path.write_bytes(content)
-        with pytest.raises(Any2VecError) as caught:
-            read_corpus(path)
-        assert refused(path, 2) == str(caught.value)
 
 
 def test_the_cache_keeps_an_entry_for_each_host_and_number_of_hosts(tmp_path, cache):
@@ -459,35 +424,3 @@ def test_if_one_host_misses_all_build_anew(tmp_path, damage):
     assert [part.cached for part in anew] == [False] * 3
     check_parts(expected, anew)
     assert all(part.cached for part in corpora(path, 3))
-
-
-def test_another_cluster_that_makes_the_same_entries_first(tmp_path, monkeypatch):
-    path = tmp_path / "t"
-    path.write_bytes(some_text())
-    expected = corpora(path, 2)
-    really_load, seen = caching.load, set()
-
-    def load(folder, *given, **how):
-        first = folder not in seen
-        seen.add(folder)
-        return None if first else really_load(folder, *given, **how)
-
-    def full(*_arguments):
-        raise OSError(errno.ENOTEMPTY, "Directory not empty")
-
-    monkeypatch.setattr(caching, "load", load)
-    monkeypatch.setattr("pathlib.Path.rename", full)
-    assert [part.worklist.ids.tolist() for part in corpora(path, 2)] == [
-        part.worklist.ids.tolist() for part in expected
-    ]
-
-
-@pytest.mark.parametrize("entry", [["x"], [0, 1, 9, 1], [0, 1], []])
-def test_strange_cuts_are_not_trusted(tmp_path, entry):
-    path = tmp_path / "t"
-    path.write_bytes(b"a b\n" * 9)
-    meta_path = read_corpus(path).folder / "meta.json"
-    meta = json.loads(meta_path.read_text())
-    meta["cuts"] = entry
-    meta_path.write_text(json.dumps(meta))
-    assert not read_corpus(path).cached
