@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit, uint64
+from numba import njit
 from scipy.stats import chisquare
 
 from any2vec.samples import draws, targets
@@ -21,16 +21,6 @@ def drawn(key, counters):
     for i in range(counters.size):
         found[i] = draws.draw(key, counters[i])
     return found
-
-
-@njit
-def drawn_below(bits, n):
-    return draws.below(uint64(bits), n)
-
-
-@njit
-def mixed(x):
-    return draws.mix(uint64(x))
 
 
 @njit
@@ -53,15 +43,15 @@ def test_draws_are_splitmix64():
     known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]  # its outputs from state 0
     assert drawn(np.uint64(0), np.arange(3)).tolist() == known
     assert [naive.draw(0, k) for k in range(3)] == known
-    assert mixed(np.uint64(0x9E3779B97F4A7C15)) == known[0]
+    assert draws.mix(np.uint64(0x9E3779B97F4A7C15)) == known[0]
 
 
 @given(WORDS, st.integers(0, 2**40), st.integers(1, 2**32 - 1))
 def test_draws_equal_the_naive(key, counter, n):
     (bits,) = drawn(np.uint64(key), np.array([counter])).tolist()
     assert bits == naive.draw(key, counter)
-    assert mixed(np.uint64(key)) == naive.mix(key)
-    assert drawn_below(np.uint64(bits), np.int64(n)) == naive.below(bits, n) < n
+    assert draws.mix(np.uint64(key)) == naive.mix(key)
+    assert draws.below(np.uint64(bits), np.int64(n)) == naive.below(bits, n) < n
 
 
 @given(st.integers(-(2**70), 2**70), st.integers(0, 10**6), st.integers(0, 2))
