@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Block, new_buffer
 from any2vec.corpus.phrases.pairs import find, put_all
-from any2vec.corpus.raw_text import Buffers, RawText
+from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.scan import END, INSIDE, IdText, Piece
 from any2vec.errors import Any2VecError
 from any2vec.io.inputs import changed
@@ -130,7 +130,7 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: s
     def write(item: tuple[Block, Piece, bool]) -> tuple[Block, NDArray[np.uint8]]:
         block, piece, inside = item
         ids = text.load(piece)
-        span = raw.span(block.load(new_buffer(block.size)), Buffers())
+        span = raw.span(block.load(new_buffer(block.size)), {})
         most = span.end - span.begin + len(sign) * (int(np.count_nonzero(ids == INSIDE)) + 1)
         out = np.empty(most, np.uint8)
         size = _write(span.text, span.begin, span.end, ids, inside, sign, out)

@@ -41,6 +41,9 @@ class _Pass(NamedTuple):
     scores: NDArray[np.float32]
 
 
+_NOTHING: str | int = -1  # where no phrase has begun
+
+
 @dataclass(frozen=True, eq=False)
 class PhraseList:
     """The phrases that passes over a text found; the words of a pass may be phrases of those before it."""
@@ -65,40 +68,36 @@ class PhraseList:
     def join_tokens(self, tokens: Iterable[Any]) -> list[Any]:
         """Return the tokens of a sentence (integers stand for their decimals) with its phrases joined."""
         left = list(tokens)
-        for heads in self._heads:
+        for steps in self._steps:
             out: list[Any] = []
-            place, head = 0, _Head()  # what may go on from the word at `place`
+            place, head = 0, _NOTHING  # a head begins at `place` of `out`
             for token in left:
                 word = token if isinstance(token, str) else str(int(token))
-                step = head.get(word)
+                step = steps.get((head, word))
                 if isinstance(step, str):
                     out[place:] = [step]
-                    head = _Head()
+                    head = _NOTHING
                     continue
                 if step is None:
-                    place, step = len(out), heads.get(word)
+                    place, step = len(out), word
                 out.append(token)
-                head = _Head() if step is None else step
+                head = step
             left = out
         return left
 
     @cached_property
-    def _heads(self) -> list[dict[str, "_Head"]]:
-        """For each pass, what may follow the first word of a phrase."""
-        every: list[dict[str, _Head]] = []
+    def _steps(self) -> list[dict[tuple[str | int, str], str | int]]:
+        """For each pass, the phrase or the longer head (a number) that a head and a word make; see `joins`."""
+        every: list[dict[tuple[str | int, str], str | int]] = []
         for found in self.passes:
-            heads: dict[str, _Head] = {}
-            for (first, *between, last), phrase in zip(found.words, self.joined(found), strict=True):
-                head = heads.setdefault(first, _Head())
-                for word in between:
-                    head = cast("_Head", head.setdefault(word, _Head()))
-                head[last] = phrase
-            every.append(heads)
+            steps: dict[tuple[str | int, str], str | int] = {}
+            for words, phrase in zip(found.words, self.joined(found), strict=True):
+                head: str | int = words[0]
+                for word in words[1:-1]:
+                    head = steps.setdefault((head, word), len(steps))
+                steps[head, words[-1]] = phrase
+            every.append(steps)
         return every
-
-
-class _Head(dict[str, "str | _Head"]):
-    """The words that may follow the first ones of a phrase: the last word, with the phrase, or a connector word."""
 
 
 def find_phrases(
