@@ -23,7 +23,7 @@ from any2vec.corpus import cache_entry, read_corpus
 from any2vec.corpus.cache import size_of, trim
 from any2vec.corpus.cache_entry import FILES
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.io.temporary import sweep_folders, temporary_folder
+from any2vec.io.temporary import temporary_folder
 
 WORDS = [f"word{i}" for i in range(300)]
 pytestmark = pytest.mark.usefixtures("cache")
@@ -289,15 +289,6 @@ def test_what_a_killed_run_left_is_removed_by_the_next(text, tmp_path, cache, ke
     left = {path for folder in (cache, tmp_path / "temporary") for path in folder.glob(".any2vec.*")}
     assert left == {one.path.with_suffix(ending) for one in living for ending in (".part", ".lock")}
     assert corpus.folder.exists()
-
-
-def test_temporary_folders_of_others_stay(tmp_path):
-    (tmp_path / "x").write_text("mine")
-    (tmp_path / f".any2vec.{'0' * 32}.part").symlink_to(tmp_path)
-    (tmp_path / ".any2vec.file.part").write_text("mine")
-    (tmp_path / ".any2vec-a.b.part").mkdir()
-    sweep_folders(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 5
 
 
 def test_the_limit(text, tmp_path, cache, monkeypatch):

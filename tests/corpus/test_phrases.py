@@ -137,11 +137,16 @@ def test_training_takes_them_as_the_text_that_is_written(tmp_path, threads, bloc
         assert (matrix == vectors["text"]).all()
 
 
-def test_simulated_hosts_and_clusters_read_their_parts(tmp_path):
+CONNECTED = {"threshold": 0.2, "scoring": "npmi", "connector_words": ["w5", "w8"]}
+
+
+@pytest.mark.parametrize("how", [{"threshold": [20, 5], "threads": 2}, CONNECTED], ids=str)
+def test_simulated_hosts_and_clusters_read_their_parts(tmp_path, how):
     paths = text_of(tmp_path, a_text(seed=1), a_text(seed=2))
-    phrases = Phrases(threshold=[20, 5], threads=2)
+    phrases = Phrases(**how)
     kept = phrases.fit_transform(paths)
     whole = read_corpus(kept, cache=None)
+    assert "w4_w5_w6" in whole.vocabulary.words
     for source in (kept, phrases.transform(paths)):
         for corpora in (
             [read_corpus(source, cache=None, hosts=3)],
@@ -175,20 +180,18 @@ def test_hosts_give_sentences_of_their_own(tmp_path):
 
 def test_the_cache_knows_the_phrases(tmp_path):
     (path,) = text_of(tmp_path, a_text())
-    few, many = Phrases(threshold=20).fit(path), Phrases(threshold=5).fit(path)
-    assert few.phrases_
-    assert len(few.phrases_) < len(many.phrases_)
+    few, many, connected = (Phrases(**how).fit(path) for how in ({"threshold": 20}, {"threshold": 5}, CONNECTED))
 
     def read(source):
         corpus = read_corpus(source, cache=tmp_path / "cache")
         return corpus.cached, list(corpus.vocabulary.words)
 
-    sources = [path, few.transform(path), many.transform(path)]
+    sources = [path, *(phrases.transform(path) for phrases in (few, many, connected))]
     before = [read(source) for source in sources]
     after = [read(source) for source in sources]
-    assert [cached for cached, _ in before + after] == [False] * 3 + [True] * 3
+    assert [cached for cached, _ in before + after] == [False] * 4 + [True] * 4
     assert [words for _, words in before] == [words for _, words in after]
-    assert len({tuple(words) for _, words in before}) == 3
+    assert len({tuple(words) for _, words in before}) == 4
     assert read(many.fit_transform(path)) == after[2]
 
 
@@ -202,22 +205,6 @@ def test_a_file_changed_after_fit_is_read_again(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_overlapping_pairs_join_from_the_left(tmp_path):
-    lines = [list("abc"), list("bc"), list("aab"), list("xyz")] * 10
-    phrases = Phrases(threshold=0.01, min_count=5, delta=0)
-    assert list(phrases.fit_transform(lines))[:4] == [["a_b", "c"], ["b_c"], ["a_a", "b"], ["x_y", "z"]]
-    assert list(Phrases(threshold=0.01, delta=0, passes=2).fit_transform(lines))[:2] == [["a_b_c"], ["b_c"]]
-
-
-def test_a_long_run_of_one_word_over_many_blocks(tmp_path):
-    (path,) = text_of(tmp_path, b"ha " * 1001)
-    phrases = Phrases(threshold=0.5, min_count=1, threads=2)
-    phrases._block = 8
-    text = phrases.fit_transform(path)
-    assert list(text) == [["ha_ha"] * 500 + ["ha"]]
-    assert b"".join(text.chunks()) == b"ha_ha " * 500 + b"ha \n"
-
-
 def test_scores_and_counts():
     lines = [["new", "york", "is", "big"], ["is", "new", "york", "old"], ["old", "is", "new"]] * 5
     phrases = Phrases(threshold=1.5, within_lines=True).fit(lines)
@@ -225,10 +212,6 @@ def test_scores_and_counts():
     assert phrases.counts_ == {"new_york": 10}
     assert phrases.phrases_ == {"new_york": pytest.approx((10 - 5) / (15 * 10) * 55)}
     assert Phrases(threshold=1.9, within_lines=True).fit(lines).phrases_ == {}
-    both = {"new_york": pytest.approx(10 / 150 * 55), "is_big": pytest.approx(5 / 75 * 55)}
-    assert Phrases(threshold=3.6, delta=0, within_lines=True).fit(lines).phrases_ == both
-    two = Phrases(threshold=1.5, passes=2, min_count=2, delta=0, within_lines=True).fit(lines)
-    assert list(two.phrases_.values()) == sorted(two.phrases_.values(), reverse=True)
 
 
 def test_one_spelling_found_in_two_ways_is_listed_once():
@@ -239,14 +222,6 @@ def test_one_spelling_found_in_two_ways_is_listed_once():
     assert phrases.counts_["a_b_c"] in (5, 10)
     assert set(map(tuple, text)) == {("a_b_c",)}
     assert read_corpus([*text, ["x"] * 5], min_count=1).vocabulary.counts.tolist() == [15, 5]
-
-
-def test_pairs_across_lines_are_counted_unless_asked():
-    lines = [["a"], ["b"]] * 10
-    assert Phrases(threshold=0.1, min_count=1, within_lines=True).fit(lines).phrases_ == {}
-    across = Phrases(threshold=0.1, min_count=1)
-    assert list(across.fit_transform(lines)) == lines
-    assert across.counts_ == {"a_b": 10, "b_a": 9}
 
 
 def test_generators_are_drawn_once_and_iterated_again():
@@ -261,9 +236,6 @@ def test_generators_are_drawn_once_and_iterated_again():
         list(phrases.transform([["a", b"b"]]))
     with pytest.raises(Any2VecError, match="sentence 0 is a str"):
         list(phrases.transform(iter(["new york"])))
-
-
-def test_integers_make_phrases():
     phrases = Phrases(threshold=0.1, min_count=1, within_lines=True).fit([[1, 2], [3, 1, 2]] * 3)
     assert list(phrases.transform([[1, 2], [2, 1]])) == [["1_2"], [2, 1]]
 
@@ -285,9 +257,19 @@ def test_pipeline_of_two():
 
 
 @pytest.mark.parametrize("name", ["phrases.tsv", "phrases.tsv.gz"])
-def test_saved_and_loaded(tmp_path, name):
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"threshold": [20, 5], "min_count": 4, "joiner": "··"},
+        {"threshold": 1e9},
+        {"threshold": [0.2, 0.3], "scoring": "npmi", "connector_words": "english"},
+        CONNECTED,
+    ],
+    ids=str,
+)
+def test_saved_and_loaded(tmp_path, name, how):
     (path,) = text_of(tmp_path, a_text())
-    phrases = Phrases(threshold=[20, 5], min_count=4, joiner="··").fit(path)
+    phrases = Phrases(**how).fit(path)
     phrases.save(tmp_path / name)
     loaded = Phrases.load(tmp_path / name)
     assert loaded == phrases
@@ -295,9 +277,8 @@ def test_saved_and_loaded(tmp_path, name):
     assert passes_of(loaded) == passes_of(phrases)
     assert list(loaded.transform(path)) == list(phrases.transform(path))
     assert loaded.transform(path).phrases.digest == phrases.transform(path).phrases.digest
-    empty = Phrases(threshold=1e9).fit(path)
-    empty.save(tmp_path / "none")
-    assert Phrases.load(tmp_path / "none").phrases_ == {}
+    loaded.save(tmp_path / f"again-{name}")
+    assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_the_file_of_phrases(tmp_path):
@@ -313,6 +294,7 @@ def test_the_file_of_phrases(tmp_path):
 
 ROW = "a_b\t2.5\t9\t1\ta\tb\n"
 HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tsecond\n'
+MORE = HEAD[:-1] + "\tconnectors\n"
 
 
 @pytest.mark.parametrize(
@@ -332,6 +314,11 @@ HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tse
         (HEAD + "\n", "line 3"),
         (HEAD.replace('"_"', '" "'), "`joiner` is ' '"),
         (HEAD.replace('"_"', '"_", "min_count": 0'), "`min_count` is 0"),
+        (MORE + "a_of_b\t2\t9\t1\ta\tb\n", "line 3: .* is not phrase, .*, second, connectors"),
+        (MORE + "a_of_b\t2\t9\t1\ta\tb\tof the\n", "line 3: .* is no phrase with its words"),
+        (MORE + "a_b_c\t2\t9\t1\ta\tc\tb\nb_c\t2\t9\t1\tb\tc\t\n", "'b' is a connector word .*, and begins"),
+        (HEAD.replace('"_"', '"_", "scoring": "mine"'), "`scoring` is 'mine'"),
+        (HEAD.replace('"_"', '"_", "connector_words": 7'), "`connector_words` is 7"),
     ],
 )
 def test_files_that_are_none(tmp_path, text, message):
@@ -359,6 +346,11 @@ def test_files_that_are_none(tmp_path, text, message):
         ({"threads": 0}, "`threads` is 0"),
         ({"within_lines": 1}, "`within_lines` is 1"),
         ({"column": 3}, "`column` is 3"),
+        ({"scoring": "pmi"}, "`scoring` is 'pmi'; known are word2phrase, npmi"),
+        ({"scoring": "npmi"}, r"`threshold` is 100.0; it must be a number from -1 to 1 with npmi \(0.5 is usual\)"),
+        ({"scoring": "npmi", "threshold": [0.5, -1.1]}, "`threshold` is -1.1; it must be a number from -1 to 1"),
+        ({"scoring": "npmi", "threshold": float("nan")}, "`threshold` is nan"),
+        ({"scoring": "npmi", "threshold": 0.5, "delta": 3}, "`delta` is 3, but npmi has no discount; leave it out"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -403,15 +395,6 @@ def test_temporary_files_go(tmp_path, monkeypatch):
     with pytest.raises(Any2VecError, match="line 1: a NUL byte"):
         Phrases().fit(path)
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_parameters():
-    phrases = Phrases(threshold=[200, 100])
-    assert phrases.set_params(min_count=3).get_params()["min_count"] == 3
-    assert phrases == Phrases(threshold=[200, 100], min_count=3)
-    assert "    threshold : " in Phrases.__doc__
-    with pytest.raises(ValueError, match="no parameter `size`"):
-        phrases.set_params(size=1)
 
 
 @pytest.fixture

@@ -28,64 +28,22 @@ WAYS = [{"lowercase": True, "tokenize": False}, {"lowercase": False, "tokenize":
 BOTH = {"lowercase": True, "tokenize": True}
 WAYS.append(BOTH)
 SIZES = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "epochs": 1, "min_count": 1}
-CHARACTERS = [
-    *"aAB019_'’,.-! \n\t\x1c\x7f",
-    "\u00a0",
-    "\u2028",
-    "\u00ad",
-    "é",
-    "É",
-    "ẞ",
-    "K",
-    "Ⱥ",
-    "ΑΣ",
-    "Σ",
-    "ς",
-    "İ",
-    "ı",
-]
-CHARACTERS += [
-    "你",
-    "好",
-    "ア",
-    "न",
-    "म\u0938\u094d",
-    "e\u0301",
-    "\u200b",
-    "\u200c",
-    "\u200d",
-    "\ufeff",
-    "\ufe0f",
-    "٣",
-    "Ⅷ",
-]
-CHARACTERS += ["👍\U0001f3fd", "👨\u200d👩", "🇫🇷", "🇩", "❤", "\ue000", "\u0600", "\U000e0041"]
+CHARACTERS = [*"aAB019_'’,.-! \n\t\x1c\x7f\u00a0\u2028\u00adéÉẞKȺΣςİı你好アन٣Ⅷ❤🇩"]
+CHARACTERS += [*"\u200b\u200c\u200d\ufeff\ufe0f\ue000\u0600\U000e0041"]
+CHARACTERS += ["ΑΣ", "म\u0938\u094d", "e\u0301", "👍\U0001f3fd", "👨\u200d👩", "🇫🇷"]
 BOM = b"\xef\xbb\xbf"  # is left out where a file begins, and only there
 BROKEN = [b"\xff", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f", b"\xf4\x90\x80\x80", b"\xc0\x80"]
 CHOSEN = st.sampled_from([*PIECES, *BROKEN, *(one.encode() for one in CHARACTERS)])
 ANY = st.characters(exclude_characters="\0").map(lambda one: one.encode("utf-8", "surrogatepass"))
 TEXTS = st.lists(CHOSEN | ANY, max_size=80).map(b"".join)
 RULE = {
-    "Don't stop, it's 3.14 or 1,000.": ["Don't", "stop", ",", "it's", "3.14", "or", "1,000", "."],
-    "“Hi!” 'quoted' rock'n'roll a-b new_york": [
-        "“",
-        "Hi",
-        "!",
-        "”",
-        "'",
-        "quoted",
-        "'",
-        "rock'n'roll",
-        "a",
-        "-",
-        "b",
-        "new_york",
-    ],
-    "U.S.A. #tag @me 50% x.y": ["U", ".", "S", ".", "A", ".", "#", "tag", "@", "me", "50", "%", "x", ".", "y"],
-    "l’été cafe\u0301 नमस्ते co\u00adop می\u200cخواهم": ["l’été", "cafe\u0301", "नमस्ते", "coop", "می\u200cخواهم"],
-    "你好, ありがとう": ["你", "好", ",", "ありがとう"],
-    "👨\u200d👩\u200d👧❤\ufe0f👍\U0001f3fd🇫🇷🇩🇪ok": ["👨\u200d👩\u200d👧", "❤\ufe0f", "👍\U0001f3fd", "🇫🇷", "🇩🇪", "ok"],
-    "a\u00a0b\u2003c\x1cd\u200be": list("abcde"),
+    "Don't stop, it's 3.14 or 1,000.": "Don't stop , it's 3.14 or 1,000 .",
+    "“Hi!” 'quoted' rock'n'roll a-b new_york": "“ Hi ! ” ' quoted ' rock'n'roll a - b new_york",
+    "U.S.A. #tag @me 50% x.y": "U . S . A . # tag @ me 50 % x . y",
+    "l’été cafe\u0301 नमस्ते co\u00adop می\u200cخواهم": "l’été cafe\u0301 नमस्ते coop می\u200cخواهم",
+    "你好, ありがとう": "你 好 , ありがとう",
+    "👨\u200d👩\u200d👧❤\ufe0f👍\U0001f3fd🇫🇷🇩🇪ok": "👨\u200d👩\u200d👧 ❤\ufe0f 👍\U0001f3fd 🇫🇷 🇩🇪 ok",
+    "a\u00a0b\u2003c\x1cd\u200be": "a b c d e",
 }
 
 
@@ -107,7 +65,7 @@ def padded(data, **how):
 
 @pytest.mark.parametrize("text", RULE)
 def test_the_rule(text):
-    assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text]
+    assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text].split()
 
 
 def test_text_in_memory_has_words_of_any_length():
