@@ -15,7 +15,6 @@ import pytest
 from naive_corpus import found
 from typer.testing import CliRunner
 
-from any2vec import Phrases
 from any2vec.cli import app
 from any2vec.cluster.communicator import LostHostError
 from any2vec.cluster.local import simulate
@@ -83,24 +82,6 @@ def test_other_text_by_the_same_name(tmp_path, text):
     read(text)
     other.rename(text)
     assert "WORD7" in read(text)[0].vocabulary.ids
-
-
-def test_text_that_is_replaced_after_its_phrases_were_found(text):
-    phrases = Phrases(min_count=1, threshold=1e9)
-    joined = phrases.fit_transform(text)
-    replace(text, b"word7 ", b"WORD7 ")
-    assert "WORD7" in read_corpus(joined, min_count=1, cache=None).vocabulary.ids
-
-
-def test_hosts_see_other_text_of_the_same_size_and_time(text):
-    def corpora():
-        return simulate(2, 2, lambda one: read_corpus(text, min_count=1, communicator=one))
-
-    assert [part.cached for part in corpora() + corpora()] == [False] * 2 + [True] * 2
-    replace(text, b"word7 ", b"WORD7 ")
-    again = corpora()
-    assert [part.cached for part in again] == [False] * 2
-    assert all("WORD7" in part.vocabulary.ids for part in again)
 
 
 class StruckError(Exception):

@@ -9,7 +9,6 @@ import random
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +21,9 @@ from small_texts import TEXTS, some_text
 
 from any2vec.cluster import local
 from any2vec.corpus import blocks, read_corpus
+from any2vec.corpus.blocks import check_same_fingerprint, corpus_fingerprint
 from any2vec.errors import Any2VecError
+from any2vec.io.inputs import files_of
 
 pytestmark = pytest.mark.usefixtures("clean_cache")
 
@@ -39,33 +40,30 @@ def simulate(hosts, program):
     return local.simulate(hosts, 2, attempt)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("texts")
-
-
-def on_hosts(source, hosts, **options):
-    """Return what each host of a cluster reads, or its error."""
-    return simulate(hosts, lambda host: read_corpus(source, communicator=host, **options))
-
-
 def corpora(source, hosts, **options):
-    read = on_hosts(source, hosts, **options)
-    for error in read:
-        if isinstance(error, BaseException):
-            raise error
-    return read
+    """Return what each host of a cluster reads."""
+    return local.simulate(hosts, 2, lambda host: read_corpus(source, communicator=host, **options))
+
+
+def different(sources, options=()):
+    """Return the message that all hosts give, where they are given different things."""
+    options = options or [{}] * len(sources)
+    errors = simulate(
+        len(sources), lambda host: read_corpus(sources[host.rank], communicator=host, **options[host.rank])
+    )
+    assert all(isinstance(error, Any2VecError) for error in errors), errors
+    (message,) = {str(error) for error in errors}
+    assert "\n" not in message
+    return message
 
 
 def refused(source, hosts, **options):
-    """Return the message that all hosts give."""
-    messages = set()
-    for error in on_hosts(source, hosts, **options):
-        assert isinstance(error, Any2VecError), error
-        messages.add(str(error))
-    (message,) = messages
-    assert "\n" not in message
-    return message
+    return different([source] * hosts, [options] * hosts)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("texts")
 
 
 def check_parts(whole, parts):
@@ -308,18 +306,7 @@ def test_what_a_cluster_cannot_share(tmp_path):
         assert f"{tmp_path}/pipe: each host of a cluster" in refused(tmp_path / "pipe", 2)
 
 
-def different(sources, options=()):
-    """Return the message where hosts are given different things."""
-    options = options or [{}] * len(sources)
-    errors = simulate(
-        len(sources), lambda host: read_corpus(sources[host.rank], communicator=host, **options[host.rank])
-    )
-    assert all(isinstance(error, Any2VecError) for error in errors), errors
-    (message,) = {str(error) for error in errors}
-    return message
-
-
-def test_hosts_that_see_different_corpora(tmp_path, monkeypatch):
+def test_hosts_that_see_different_corpora(tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
     a.write_bytes(b"a b\n" * 100)
     b.write_bytes(b"a b\n" * 101)
@@ -329,28 +316,23 @@ def test_hosts_that_see_different_corpora(tmp_path, monkeypatch):
     assert "min_count is 5 on host 0, 6 on host 1" in different([a, a], [{}, {"min_count": 6}])
     assert "max_size is None on host 0, 3 on host 1" in different([a, a], [{}, {"max_size": 3}])
     assert "cache is True on host 0, False on host 1" in different([a, a], [{}, {"cache": None}])
-    here = iter([b"a b\n" * 100, b"a c\n" * 100, b"a b\n" * 100, b"a b\n" * 102])
-    places = [tmp_path / "host0", tmp_path / "host1"]
-    for _ in range(2):
-        for place in places:
-            place.mkdir(exist_ok=True)
-            (place / "t").write_bytes(next(here))
-        really_open, really_stat = Path.open, Path.stat
 
-        def there(path):
-            return Path(threading.current_thread().name, path.name) if path.name == "t" else path
 
-        monkeypatch.setattr(Path, "open", lambda self, *a, **o: really_open(there(self), *a, **o))  # noqa: B023
-        monkeypatch.setattr(Path, "stat", lambda self, **o: really_stat(there(self), **o))  # noqa: B023
+def test_hosts_that_see_different_files_of_one_name(tmp_path):
+    texts = [b"a b\n" * 100, b"a c\n" * 100, b"a b\n" * 102]
+    for i, text in enumerate(texts):
+        (tmp_path / str(i)).write_bytes(text)
 
-        def program(host):
-            threading.current_thread().name = str(places[host.rank])
-            return read_corpus("t", communicator=host)
+    def seen(i):
+        found = corpus_fingerprint(files_of(tmp_path / str(i)), {})
+        found["files"][0][0] = "t"
+        return found
 
-        message = str(simulate(2, program)[1])
-        monkeypatch.undo()
-        assert message.startswith("hosts 0 and 1 see different corpora: t has ")
-        assert "other bytes on host 0 than on host 1" in message or "400 bytes on host 0, 408 on host 1" in message
+    for other, why in (1, "has other bytes on host 0 than on host 1"), (2, "has 400 bytes on host 0, 408 on host 1"):
+        errors = simulate(2, lambda host, other=other: check_same_fingerprint(host, seen(other * host.rank)))
+        assert {str(error) for error in errors} == {
+            f"hosts 0 and 1 see different corpora: t {why}; give all hosts the same"
+        }
 
 
 def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch, full):

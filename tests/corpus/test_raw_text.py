@@ -55,14 +55,6 @@ def text_of(words=4_000, seed=1):
     return "".join(draw.choice(names) + draw.choice(between) for _ in range(words)).encode()
 
 
-def padded(data, **how):
-    """Return a text and it as read, whose lines have equal sizes: so hosts have the same of both."""
-    pairs = [(line, read_as(line, **how)) for line in data.split(b"\n")]
-    most = [max(len(one), len(two)) for one, two in pairs]
-    both = zip(*pairs, strict=True)
-    return [b"\n".join(line.ljust(size) for line, size in zip(lines, most, strict=True)) for lines in both]
-
-
 @pytest.mark.parametrize("text", RULE)
 def test_the_rule(text):
     assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text].split()
@@ -85,17 +77,6 @@ def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, 
         assert found(read) == naive([changed]), how
         for line in lines:
             assert [word.encode() for word in RawText(**how).words(line)] == read_as(line.encode(), **how).split()
-
-
-@pytest.mark.parametrize(("hosts", "how"), [(1, BOTH), *((3, how) for how in WAYS)])
-def test_vectors_are_those_of_text_that_was_changed_before(tmp_path, how, hosts):
-    raw, changed = padded(text_of(), **how)
-    (tmp_path / "raw.txt").write_bytes(raw)
-    (tmp_path / "changed.txt").write_bytes(changed)
-    one = Word2Vec(**SIZES, **how, hosts=hosts).fit(tmp_path / "raw.txt").vectors_
-    two = Word2Vec(**SIZES, hosts=hosts).fit(tmp_path / "changed.txt").vectors_
-    assert one.words == two.words
-    assert (one.matrix == two.matrix).all()
 
 
 def test_every_source(tmp_path, monkeypatch):

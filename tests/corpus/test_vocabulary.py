@@ -189,16 +189,6 @@ def test_what_does_not_fit(text, file, tmp_path):
     assert not (tmp_path / "w.txt").exists()
 
 
-def test_hosts_with_different_vocabularies(text):
-    def read(one):
-        return read_corpus(text, cache=None, communicator=one, vocabulary=vocabulary(COUNTS | {"b": 40 + one.rank}))
-
-    with pytest.raises(
-        Any2VecError, match=r"hosts 0 and 1 see different corpora: the vocabulary is \w+ on host 0, \w+"
-    ):
-        simulate(2, 2, read)
-
-
 @pytest.mark.parametrize("hosts", HOSTS)
 def test_the_cache_keeps_an_entry_for_each_vocabulary(text, file, tmp_path, hosts):
     def read(given):
