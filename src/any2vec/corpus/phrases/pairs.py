@@ -1,21 +1,14 @@
-"""Pairs of words that may be phrases: runs of connector words between them, a table of pairs, and their scores."""
+"""Pairs of words that may be phrases: a table of pairs, their scores, and the runs of connector words between them."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
-from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.scan import END, IdText, Piece
-from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
-from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import HEAD, refuse
 from any2vec.llvm.compiled import njit
-from any2vec.options import can_be_path
 
 _PRIME, HALF, _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1), np.uint64(2)
 
@@ -192,60 +185,3 @@ def _learn(
         elif ids[i] == END and not across:
             before, weight, run = -1, RARE, NO_RUN
     return ids.size, before, weight, run, number
-
-
-_ENGLISH = "a an the for of with without at from to in on by and or"
-_CONNECTORS = {"english": tuple(_ENGLISH.split())}
-"""Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
-
-_WAYS = f"{', '.join(map(repr, _CONNECTORS))}, a file of words, or a list of words"
-
-
-def check_connectors(given: Any) -> None:
-    """Raise an error if this is neither the name of a set, nor a path, nor words; a file is not read."""
-    if given is None or (isinstance(given, str | Path) and can_be_path(given)):
-        return
-    single = isinstance(given, str | bytes | bytearray | Path) or getattr(given, "shape", None) == ()
-    if single or not isinstance(given, Collection):
-        raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
-    for word in given:
-        spelt = _spelt(word)
-        if not isinstance(spelt, str) or spelt.split() != [spelt] or not spelt.isprintable():
-            raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
-
-
-def connectors_of(given: Any) -> tuple[str, ...]:
-    """Return the words of a set, of a file, or that are given, each once."""
-    if given is None:
-        return ()
-    if isinstance(given, str | Path):
-        return _CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read(Path(given))))
-    words = dict.fromkeys(map(_spelt, given))
-    return tuple(sorted(words) if isinstance(given, set | frozenset) else words)
-
-
-def named(words: tuple[str, ...]) -> str | list[str]:
-    """Return the name of the set that has these words, else a list of them."""
-    return next((name for name, known in _CONNECTORS.items() if set(known) == set(words)), list(words))
-
-
-def _spelt(word: Any) -> Any:
-    """Return an integer as its digits, as tokens are."""
-    return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
-
-
-def _read(path: Path) -> list[str]:
-    try:
-        with open_compressed(path) as stream:
-            data = stream.read()
-    except MissingFileError as error:
-        raise file_error(f"{error}; `connector_words` must be {_WAYS}", error) from None
-    refuse(data[:HEAD], path, "text")
-    try:
-        words = data.decode("utf-8-sig").split()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
-    if not words:
-        raise Any2VecError(f"{path}: has no word; a file of connector words has some, separated by whitespace")
-    return words
