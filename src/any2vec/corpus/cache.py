@@ -27,7 +27,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import disk_errors
 from any2vec.io.outputs import put, refusals
-from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
+from any2vec.io.temporary import Temporary, sweep, sweep_folders, temporary_folder
 from any2vec.private import distrust, make_private
 
 _OWN, _LIMIT = "ANY2VEC_CACHE", "ANY2VEC_CACHE_LIMIT"
@@ -192,6 +192,7 @@ def cached(
                 with disk_errors(beside.path):
                     save(beside.path, corpus, files, threads)
                 with refusals(entry):
+                    sweep(entry)  # what a run left that was killed as it replaced this entry
                     put(beside.path, entry)
                 beside.remove()  # an earlier entry, and the lock
                 corpus = hold(replace(corpus, folder=entry))

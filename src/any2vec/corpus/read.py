@@ -238,8 +238,7 @@ class _Reader:
         how: dict[str, Any] = {"raw": self.raw, "documents": self.documents}
         if self.files is None:
             return scan_sentences(self.source, where, column=self.column, host=self.communicator.rank, **how)
-        sizes = {"threads": self.threads, "size": self.block}
-        return scan_files(self.files, where, splits, progress=self.progress, **sizes, **how)
+        return scan_files(self.files, where, splits, self.progress, threads=self.threads, size=self.block, **how)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:

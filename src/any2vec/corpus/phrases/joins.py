@@ -138,7 +138,10 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: s
             raise changed(block.file)
         return block, out[:size]
 
-    items = ((block, piece, inside) for block, (piece, inside) in zip(blocks, _nexts(text), strict=True))
+    insides = [False]  # whether the first word after a piece belongs to a phrase that begins before; the last first
+    for ids in reversed(text.views()[1:]):
+        insides.append(bool(ids[0] == INSIDE) if len(ids) else insides[-1])
+    items = zip(blocks, text.pieces, reversed(insides), strict=True)
     ended = True  # a file's last line may lack its line feed
     with closing(ordered(write, items, threads)) as written:
         for block, out in written:
@@ -178,18 +181,6 @@ def sentence_runs(text: IdText) -> Iterator[tuple[list[int], bool]]:
         for run in np.split(found, np.flatnonzero(found == END) + 1):
             ended = len(run) > 0 and bool(run[-1] == END)
             yield run[: len(run) - ended].tolist(), ended
-
-
-def _nexts(text: IdText) -> Iterator[tuple[Piece, bool]]:
-    """Yield each piece, and whether the first word after it belongs to a phrase that begins before."""
-    views = text.views()
-    inside = [False] * len(views)
-    after = False
-    for i in range(len(views) - 1, -1, -1):
-        inside[i] = after
-        if len(views[i]):
-            after = bool(views[i][0] == INSIDE)
-    yield from zip(text.pieces, inside, strict=True)
 
 
 @njit(nogil=True, cache=True)

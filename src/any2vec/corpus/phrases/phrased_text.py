@@ -331,8 +331,8 @@ def keep_text(
             if files is None:
                 scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
             else:
-                how = {"threads": threads, "size": block, "raw": raw}
-                scan = scan_files(files, folder, split_inputs(files, 1, range(1)), progress, **how)
+                splits = split_inputs(files, 1, range(1))
+                scan = scan_files(files, folder, splits, progress, threads=threads, size=block, raw=raw)
             if scan.words == 0:
                 raise no_words(files)
             kept = KeptText(IdText.of(scan), files, folder)
