@@ -1,11 +1,9 @@
 """Connector words: how they are given, kept, and joined; NPMI beside them."""
 
 import pytest
-from test_phrases import a_text, passes_of, text_of
-from typer.testing import CliRunner
+from test_phrases import passes_of, text_of
 
 from any2vec import Any2VecError, Phrases
-from any2vec.cli import app
 from any2vec.corpus import read_corpus
 
 LINES = [
@@ -88,25 +86,3 @@ def test_a_run_of_many_connector_words_over_many_blocks(tmp_path):
         text = phrases.fit_transform(path)
         assert list(text) == list(phrases.transform(lines)) == [["_".join(lines[0])], lines[1], ["a_of_b"]] * 2
         assert read_corpus(text, min_count=1, cache=None).raw_words == 2 * (1 + 1401 + 1)
-
-
-def test_command(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_bytes(a_text())
-    (tmp_path / "words").write_text("w5\nw8\n")
-    options = ["--scoring", "npmi", "--threshold", "0.4,-0.2", "--connector-words", "words"]
-    result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "out.txt", *options, "--phrases", "found"])
-    assert result.exit_code == 0, result.output
-    phrases = Phrases(threshold=[0.4, -0.2], scoring="npmi", connector_words=["w5", "w8"])
-    assert (tmp_path / "out.txt").read_bytes() == b"".join(phrases.fit_transform("in.txt").chunks())
-    assert passes_of(Phrases.load("found")) == passes_of(phrases)
-    best = ", ".join(f"{phrase} {score:.2f}" for phrase, score in list(phrases.phrases_.items())[:2])
-    assert f"the best are {best}" in result.stderr
-    for arguments, message in (
-        (["--scoring", "npmi"], "--threshold is 100.0; it must be a number from -1 to 1 with npmi"),
-        (["--connector-words", "none"], "--connector-words must be 'english', a file of words, or"),
-        (["--scoring", "pmi"], "--scoring is 'pmi'; known are word2phrase, npmi"),
-    ):
-        result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "x", *arguments])
-        assert message in str(result.exception)
-    assert not (tmp_path / "x").exists()

@@ -52,7 +52,7 @@ def test_not_reused_when_the_options_or_the_text_change(text, tmp_path, cache):
 
 
 @pytest.mark.parametrize("name", ["ids.int32", "bounds.int64", "words.txt", "counts.int64", "meta.json"])
-@pytest.mark.parametrize("damage", ["missing", "short", "zeros", "empty", "folder", "pipe"])
+@pytest.mark.parametrize("damage", ["missing", "short", "zeros", "a bit", "empty", "folder", "pipe"])
 def test_a_damaged_entry_is_made_again(text, name, damage):
     path = read_corpus(text).folder / name
     content = path.read_bytes()
@@ -60,9 +60,12 @@ def test_a_damaged_entry_is_made_again(text, name, damage):
     if damage in ("folder", "pipe"):
         path.mkdir() if damage == "folder" else os.mkfifo(path)
     elif damage != "missing":
-        path.write_bytes({"short": content[:-4], "zeros": bytes(len(content)), "empty": b""}[damage])
-    again = read_corpus(text)
+        bit = bytes([*content[:-3], content[-3] ^ 1, *content[-2:]])
+        path.write_bytes({"short": content[:-4], "zeros": bytes(len(content)), "a bit": bit, "empty": b""}[damage])
+    said = []
+    again = read_corpus(text, say=said.append)
     assert not again.cached
+    assert damage != "a bit" or f"is damaged ({name} is not what was written): it is built again" in said[0]
     assert found(again) == naive([TEXT], 5)
     assert read_corpus(text).cached
 

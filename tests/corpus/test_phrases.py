@@ -159,23 +159,15 @@ def test_simulated_hosts_and_clusters_read_their_parts(tmp_path, how):
 
 def test_hosts_give_sentences_of_their_own(tmp_path):
     lines = [line for line in lines_in(a_text()) if line]
+    halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
     phrases = Phrases(threshold=20).fit(lines)
-    half = len(lines) // 2
     whole = read_corpus(phrases.transform(lines))
-
-    def program(host):
-        own = lines[half:] if host.rank else lines[:half]
-        return read_corpus(phrases.transform(own), communicator=host)
-
-    corpora = local.simulate(2, 1, program)
+    corpora = local.simulate(2, 1, lambda host: read_corpus(phrases.transform(halves[host.rank]), communicator=host))
     assert np.concatenate([corpus.worklist.ids for corpus in corpora]).tolist() == whole.worklist.ids.tolist()
-
-    def kept(host):
-        own = lines[half:] if host.rank else lines[:half]
-        return read_corpus(Phrases(threshold=20).fit_transform(own), communicator=host)
-
     with pytest.raises(Any2VecError, match="the checksum of the phrases is"):
-        local.simulate(2, 1, kept)
+        local.simulate(
+            2, 1, lambda host: read_corpus(Phrases(threshold=20).fit_transform(halves[host.rank]), communicator=host)
+        )
 
 
 def test_the_cache_knows_the_phrases(tmp_path):
@@ -404,25 +396,30 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments, **more: CliRunner().invoke(app, ["phrases", *arguments], **more)
 
 
-def test_command(run, tmp_path):
-    arguments = ("in.txt", "--threshold", "20,5", "--min-count", "4", "--delta", "3", "--joiner", "-", "--threads", "2")
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        ("--threshold 20,5 --min-count 4 --delta 3 --joiner -", {"threshold": [20, 5], "min_count": 4, "delta": 3}),
+        ("--threshold 0.4,-0.2 --scoring npmi --connector-words words", CONNECTED | {"threshold": [0.4, -0.2]}),
+    ],
+)
+def test_command(run, tmp_path, flags, how):
+    (tmp_path / "words").write_text("w5\nw8\n")
+    arguments = ["in.txt", *flags.split(), "--threads", "2"]
     result = run(*arguments, "-o", "out.txt", "--phrases", "found")
     assert result.exit_code == 0, result.output
-    phrases = Phrases(threshold=[20, 5], min_count=4, delta=3, joiner="-")
+    phrases = Phrases(**how, joiner="-" if "--joiner" in flags else "_")
     text = b"".join(phrases.fit_transform("in.txt").chunks())
     assert (tmp_path / "out.txt").read_bytes() == text
-    assert Phrases.load("found").phrases_ == phrases.phrases_
-    best = next(iter(phrases.phrases_))
+    assert passes_of(Phrases.load("found")) == passes_of(phrases)
     assert f"{phrases.words_:,} words, " in result.stderr
-    assert f"{len(phrases.phrases_):,} phrases, the best are {best} " in result.stderr
+    form = ".2f" if "npmi" in flags else ",.0f"
+    best = ", ".join(f"{phrase} {score:{form}}" for phrase, score in list(phrases.phrases_.items())[:2])
+    assert f"{len(phrases.phrases_):,} phrases, the best are {best}" in result.stderr
     assert "the text is in out.txt" in result.stderr
     assert run(*arguments, "-o", "out.txt.gz", "-q").stderr == ""
     assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == text
     assert run(*arguments, "-o", "-", "-q").stdout_bytes == text
-    words = Word2Vec(**SIZES, cache=None).fit("out.txt").vectors_
-    joined = Word2Vec(**SIZES, cache=None).fit(phrases.fit_transform("in.txt")).vectors_
-    assert list(words.words) == list(joined.words)
-    assert (words.matrix == joined.matrix).all()
 
 
 def test_command_reads_standard_input(run, tmp_path, monkeypatch):
@@ -448,6 +445,12 @@ def test_command_without_phrases(run, tmp_path):
         (["in.txt", "-o", "-", "--phrases", "-"], "--phrases is '-'; it must be a file"),
         (["in.txt", "-o", "-", "--phrases", "in.txt"], "in.txt: is, or lies in, what is read"),
         (["in.txt", "-o", "x", "--threshold", "0"], "--threshold is 0.0; it must be a number above 0"),
+        (
+            ["in.txt", "-o", "x", "--scoring", "npmi"],
+            "--threshold is 100.0; it must be a number from -1 to 1 with npmi",
+        ),
+        (["in.txt", "-o", "x", "--scoring", "pmi"], "--scoring is 'pmi'; known are word2phrase, npmi"),
+        (["in.txt", "-o", "x", "--connector-words", "no"], "--connector-words must be 'english', a file of words, or"),
         (["in.txt", "-o", "x", "--threshold", "1,"], "--threshold is '1,'; it must be a number, or several"),
         (["in.txt", "-o", "x", "--threshold", "2,1", "--passes", "1"], "--threshold has 2 numbers, --passes 1"),
         (["in.txt", "-o", "x.zst"], "leave out the ending .zst"),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from naive_corpus import found
+from pandas import DataFrame, Series
 from simulated import Said
 
 from any2vec import Phrases, Word2Vec
@@ -14,33 +15,6 @@ from any2vec.errors import Any2VecError
 
 TOKENS = [["1", "22", "1"], [], ["333", "1"], ["22", "-4"]]
 NUMBERS = [[int(token) for token in sentence] for sentence in TOKENS]
-
-
-class Series:
-    """As much of a pandas Series as is asked for; its items are NumPy's, as theirs may be."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def __iter__(self):
-        return iter(self.items)
-
-    def tolist(self):
-        return [item.item() if isinstance(item, np.generic) else item for item in self.items]
-
-
-class DataFrame:
-    """As much of a pandas DataFrame as is asked for."""
-
-    def __init__(self, columns):
-        self._columns = columns
-        self.columns = Series(list(columns))
-
-    def __iter__(self):
-        return iter(self._columns)
-
-    def __getitem__(self, column):
-        return Series(self._columns[column])
 
 
 def read(source, **options):
