@@ -1,5 +1,6 @@
 """A cache and temporary folders of a test's own: `pytestmark = pytest.mark.usefixtures("cache")`."""
 
+import errno
 import tempfile
 
 import pytest
@@ -19,3 +20,13 @@ def clean_cache(cache):
     """Check after a test that nothing half-written is left."""
     yield cache
     assert not cache.is_dir() or not [path for path in cache.iterdir() if path.name.startswith(".")]
+
+
+@pytest.fixture
+def full():
+    """A function that finds the disk full."""
+
+    def write(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    return write

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import pytest
 from naive_corpus import found
 from typer.testing import CliRunner
 
-from any2vec import Phrases
 from any2vec.cli import app
 from any2vec.cluster.communicator import LostHostError
 from any2vec.cluster.local import simulate
@@ -23,7 +21,7 @@ from any2vec.corpus import cache_entry, read_corpus
 from any2vec.corpus.cache import size_of, trim
 from any2vec.corpus.cache_entry import FILES
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.io.temporary import sweep_folders, temporary_folder
+from any2vec.io.temporary import temporary_folder
 
 WORDS = [f"word{i}" for i in range(300)]
 pytestmark = pytest.mark.usefixtures("cache")
@@ -85,24 +83,6 @@ def test_other_text_by_the_same_name(tmp_path, text):
     assert "WORD7" in read(text)[0].vocabulary.ids
 
 
-def test_text_that_is_replaced_after_its_phrases_were_found(text):
-    phrases = Phrases(min_count=1, threshold=1e9)
-    joined = phrases.fit_transform(text)
-    replace(text, b"word7 ", b"WORD7 ")
-    assert "WORD7" in read_corpus(joined, min_count=1, cache=None).vocabulary.ids
-
-
-def test_hosts_see_other_text_of_the_same_size_and_time(text):
-    def corpora():
-        return simulate(2, 2, lambda one: read_corpus(text, min_count=1, communicator=one))
-
-    assert [part.cached for part in corpora() + corpora()] == [False] * 2 + [True] * 2
-    replace(text, b"word7 ", b"WORD7 ")
-    again = corpora()
-    assert [part.cached for part in again] == [False] * 2
-    assert all("WORD7" in part.vocabulary.ids for part in again)
-
-
 class StruckError(Exception):
     """What no code of ours expects."""
 
@@ -146,26 +126,6 @@ def test_a_host_that_ends_at_any_call_leaves_no_folder(tmp_path, kept, error):
         with suppress(FileNotFoundError):
             shutil.rmtree(tmp_path / "cache")
     assert ended > 10
-
-
-@pytest.mark.parametrize("name", FILES[:-1])  # the last one is of documents
-def test_a_flipped_bit_is_noticed(text, name):
-    corpus, _ = read(text)
-    expected, path, chance = found(corpus), corpus.folder / name, random.Random(name)
-    content = path.read_bytes()
-    for at in [0, len(content) - 1, *(chance.randrange(len(content)) for _ in range(5))]:
-        damaged = bytearray(content)
-        damaged[at] ^= 1 << chance.randrange(8)
-        path.write_bytes(damaged)
-        again, said = read(text)
-        assert found(again) == expected
-        assert not again.cached
-        if name != "meta.json":  # of whose format a digit may have changed
-            assert said == [
-                f"the cached corpus {corpus.folder} is damaged ({name} is not what was written): it is built again"
-            ]
-        content = path.read_bytes()
-        assert read(text)[0].cached
 
 
 def test_ids_beyond_the_vocabulary_are_not_trained_on(text):
@@ -289,15 +249,6 @@ def test_what_a_killed_run_left_is_removed_by_the_next(text, tmp_path, cache, ke
     left = {path for folder in (cache, tmp_path / "temporary") for path in folder.glob(".any2vec.*")}
     assert left == {one.path.with_suffix(ending) for one in living for ending in (".part", ".lock")}
     assert corpus.folder.exists()
-
-
-def test_temporary_folders_of_others_stay(tmp_path):
-    (tmp_path / "x").write_text("mine")
-    (tmp_path / f".any2vec.{'0' * 32}.part").symlink_to(tmp_path)
-    (tmp_path / ".any2vec.file.part").write_text("mine")
-    (tmp_path / ".any2vec-a.b.part").mkdir()
-    sweep_folders(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 5
 
 
 def test_the_limit(text, tmp_path, cache, monkeypatch):

@@ -1,12 +1,9 @@
 """Connector words: how they are given, kept, and joined; NPMI beside them."""
 
 import pytest
-from test_phrases import a_text, passes_of, text_of
-from typer.testing import CliRunner
+from test_phrases import passes_of, text_of
 
 from any2vec import Any2VecError, Phrases
-from any2vec.cli import app
-from any2vec.cluster import local
 from any2vec.corpus import read_corpus
 
 LINES = [
@@ -69,35 +66,6 @@ def test_bad_connector_words(tmp_path, monkeypatch, given, message):
         Phrases(connector_words=given).fit(LINES)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scoring": "pmi"}, "`scoring` is 'pmi'; known are word2phrase, npmi"),
-        ({"scoring": "npmi"}, r"`threshold` is 100.0; it must be a number from -1 to 1 with npmi \(0.5 is usual\)"),
-        ({"scoring": "npmi", "threshold": [0.5, -1.1]}, "`threshold` is -1.1; it must be a number from -1 to 1"),
-        ({"scoring": "npmi", "threshold": float("nan")}, "`threshold` is nan"),
-        ({"scoring": "npmi", "threshold": 0.5, "delta": 3}, "`delta` is 3, but npmi has no discount; leave it out"),
-    ],
-)
-def test_bad_scoring(options, message):
-    with pytest.raises(Any2VecError, match=message):
-        Phrases(**options).fit(LINES)
-
-
-@pytest.mark.parametrize("words", ["english", ["the", "of"], None])
-def test_saved_and_loaded(tmp_path, words):
-    phrases = Phrases(threshold=[0.2, 0.3], scoring="npmi", min_count=2, connector_words=words).fit(LINES)
-    phrases.save(tmp_path / "p")
-    loaded = Phrases.load(tmp_path / "p")
-    assert loaded == phrases
-    assert passes_of(loaded) == passes_of(phrases)
-    assert len(passes_of(phrases)) == 2
-    assert list(loaded.transform(LINES)) == list(phrases.transform(LINES))
-    assert loaded.transform(LINES).phrases.digest == phrases.transform(LINES).phrases.digest
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "p").read_bytes()
-
-
 def test_the_file_of_phrases_has_them(tmp_path):
     (tmp_path / "words").write_text("of the")
     Phrases(**HOW, connector_words=tmp_path / "words").fit(LINES).save(tmp_path / "p")
@@ -106,43 +74,6 @@ def test_the_file_of_phrases_has_them(tmp_path):
     assert names == "phrase\tscore\tcount\tpass\tfirst\tsecond\tconnectors"
     assert "big_the_bank\t5.185185\t9\t1\tbig\tbank\tthe" in rows
     assert "is_big\t7.7777777\t9\t1\tis\tbig\t" in rows
-
-
-HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tsecond\tconnectors\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (HEAD + "a_of_b\t2\t9\t1\ta\tb\n", "line 3: .* is not phrase, score, count, pass, first, second, connectors"),
-        (HEAD + "a_of_b\t2\t9\t1\ta\tb\tof the\n", "line 3: .* is no phrase with its words"),
-        (
-            HEAD + "a_b_c\t2\t9\t1\ta\tc\tb\nb_c\t2\t9\t1\tb\tc\t\n",
-            "'b' is a connector word of a phrase, and begins",
-        ),
-        (HEAD.replace('"_"', '"_", "scoring": "mine"'), "`scoring` is 'mine'"),
-        (HEAD.replace('"_"', '"_", "connector_words": 7'), "`connector_words` is 7"),
-    ],
-)
-def test_files_that_are_none(tmp_path, text, message):
-    (tmp_path / "p").write_text(text)
-    with pytest.raises(Any2VecError, match=message):
-        Phrases.load(tmp_path / "p")
-
-
-def test_the_cache_and_hosts_know_them(tmp_path):
-    (path,) = text_of(tmp_path, a_text())
-    how = {"threshold": 0.2, "scoring": "npmi"}
-    sources = [Phrases(**how, connector_words=words).fit_transform(path) for words in (None, ["w5", "w8"])]
-    digests = {read_corpus(source, cache=tmp_path / "cache").vocabulary.digest for source in sources}
-    assert len(digests) == 2
-    assert all(read_corpus(source, cache=tmp_path / "cache").cached for source in sources)
-    phrases = Phrases(**how, connector_words=["w5", "w8"]).fit(path)
-    whole = read_corpus(phrases.transform(path), cache=None)
-    assert "w4_w5_w6" in whole.vocabulary.words
-    hosts = local.simulate(3, 1, lambda host: read_corpus(phrases.transform(path), cache=None, communicator=host))
-    assert all(list(corpus.vocabulary.words) == list(whole.vocabulary.words) for corpus in hosts)
-    assert [i for corpus in hosts for i in corpus.worklist.ids.tolist()] == whole.worklist.ids.tolist()
 
 
 def test_a_run_of_many_connector_words_over_many_blocks(tmp_path):
@@ -155,25 +86,3 @@ def test_a_run_of_many_connector_words_over_many_blocks(tmp_path):
         text = phrases.fit_transform(path)
         assert list(text) == list(phrases.transform(lines)) == [["_".join(lines[0])], lines[1], ["a_of_b"]] * 2
         assert read_corpus(text, min_count=1, cache=None).raw_words == 2 * (1 + 1401 + 1)
-
-
-def test_command(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in.txt").write_bytes(a_text())
-    (tmp_path / "words").write_text("w5\nw8\n")
-    options = ["--scoring", "npmi", "--threshold", "0.4,-0.2", "--connector-words", "words"]
-    result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "out.txt", *options, "--phrases", "found"])
-    assert result.exit_code == 0, result.output
-    phrases = Phrases(threshold=[0.4, -0.2], scoring="npmi", connector_words=["w5", "w8"])
-    assert (tmp_path / "out.txt").read_bytes() == b"".join(phrases.fit_transform("in.txt").chunks())
-    assert passes_of(Phrases.load("found")) == passes_of(phrases)
-    best = ", ".join(f"{phrase} {score:.2f}" for phrase, score in list(phrases.phrases_.items())[:2])
-    assert f"the best are {best}" in result.stderr
-    for arguments, message in (
-        (["--scoring", "npmi"], "--threshold is 100.0; it must be a number from -1 to 1 with npmi"),
-        (["--connector-words", "none"], "--connector-words must be 'english', a file of words, or"),
-        (["--scoring", "pmi"], "--scoring is 'pmi'; known are word2phrase, npmi"),
-    ):
-        result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "x", *arguments])
-        assert message in str(result.exception)
-    assert not (tmp_path / "x").exists()

@@ -1,5 +1,4 @@
 import gc
-import json
 import os
 import subprocess
 import sys
@@ -53,7 +52,7 @@ def test_not_reused_when_the_options_or_the_text_change(text, tmp_path, cache):
 
 
 @pytest.mark.parametrize("name", ["ids.int32", "bounds.int64", "words.txt", "counts.int64", "meta.json"])
-@pytest.mark.parametrize("damage", ["missing", "short", "zeros", "empty", "folder", "pipe"])
+@pytest.mark.parametrize("damage", ["missing", "short", "zeros", "a bit", "empty", "folder", "pipe"])
 def test_a_damaged_entry_is_made_again(text, name, damage):
     path = read_corpus(text).folder / name
     content = path.read_bytes()
@@ -61,9 +60,12 @@ def test_a_damaged_entry_is_made_again(text, name, damage):
     if damage in ("folder", "pipe"):
         path.mkdir() if damage == "folder" else os.mkfifo(path)
     elif damage != "missing":
-        path.write_bytes({"short": content[:-4], "zeros": bytes(len(content)), "empty": b""}[damage])
-    again = read_corpus(text)
+        bit = bytes([*content[:-3], content[-3] ^ 1, *content[-2:]])
+        path.write_bytes({"short": content[:-4], "zeros": bytes(len(content)), "a bit": bit, "empty": b""}[damage])
+    said = []
+    again = read_corpus(text, say=said.append)
     assert not again.cached
+    assert damage != "a bit" or f"is damaged ({name} is not what was written): it is built again" in said[0]
     assert found(again) == naive([TEXT], 5)
     assert read_corpus(text).cached
 
@@ -72,14 +74,6 @@ def test_a_damaged_entry_is_made_again(text, name, damage):
 def test_a_strange_description_is_not_trusted(text, meta):
     folder = read_corpus(text).folder
     (folder / "meta.json").write_text(meta)
-    assert not read_corpus(text).cached
-
-
-def test_facts_that_are_missing_are_not_trusted(text):
-    path = read_corpus(text).folder / "meta.json"
-    meta = json.loads(path.read_text())
-    del meta["facts"]["invalid"]
-    path.write_text(json.dumps(meta))
     assert not read_corpus(text).cached
 
 
@@ -148,18 +142,10 @@ def test_a_corpus_in_another_process_at_the_end_of_a_program(text, tmp_path):
 
 
 def test_another_process_that_makes_the_same_entry_first(text, monkeypatch):
-    expected = found(read_corpus(text))
-    really_load, calls = caching.load, []
-
-    def load(folder, *given, **how):
-        calls.append(folder)
-        return really_load(folder, *given, **how) if len(calls) > 1 else None
-
-    def full(*_arguments):
-        raise OSError(39, "Directory not empty")
-
-    monkeypatch.setattr(caching, "load", load)
-    monkeypatch.setattr(Path, "rename", full)
-    corpus = read_corpus(text)
-    assert corpus.cached
-    assert found(corpus) == expected
+    first = read_corpus(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(caching, "load", lambda *_, **__: None)
+        second = read_corpus(text)
+    assert read_corpus(text).cached
+    assert first.folder == second.folder
+    assert found(first) == found(second)

@@ -35,13 +35,9 @@ def lines_in(data):
 def passes_of(phrases):
     """Return what was found as the naive twin does."""
     return [
-        {(a, inner, b): (count, score) for a, inner, b, count, score in zip(*columns(one), strict=True)}
-        for one in phrases._found.passes
+        {(one[0], one[1:-1], one[-1]): (count, score) for one, count, score in zip(*found, strict=True)}
+        for found in phrases._found.passes
     ]
-
-
-def columns(one):
-    return one.firsts, one.betweens, one.seconds, one.counts.tolist(), one.scores
 
 
 def text_of(folder, *files):
@@ -141,11 +137,16 @@ def test_training_takes_them_as_the_text_that_is_written(tmp_path, threads, bloc
         assert (matrix == vectors["text"]).all()
 
 
-def test_simulated_hosts_and_clusters_read_their_parts(tmp_path):
+CONNECTED = {"threshold": 0.2, "scoring": "npmi", "connector_words": ["w5", "w8"]}
+
+
+@pytest.mark.parametrize("how", [{"threshold": [20, 5], "threads": 2}, CONNECTED], ids=str)
+def test_simulated_hosts_and_clusters_read_their_parts(tmp_path, how):
     paths = text_of(tmp_path, a_text(seed=1), a_text(seed=2))
-    phrases = Phrases(threshold=[20, 5], threads=2)
+    phrases = Phrases(**how)
     kept = phrases.fit_transform(paths)
     whole = read_corpus(kept, cache=None)
+    assert "w4_w5_w6" in whole.vocabulary.words
     for source in (kept, phrases.transform(paths)):
         for corpora in (
             [read_corpus(source, cache=None, hosts=3)],
@@ -158,41 +159,31 @@ def test_simulated_hosts_and_clusters_read_their_parts(tmp_path):
 
 def test_hosts_give_sentences_of_their_own(tmp_path):
     lines = [line for line in lines_in(a_text()) if line]
+    halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
     phrases = Phrases(threshold=20).fit(lines)
-    half = len(lines) // 2
     whole = read_corpus(phrases.transform(lines))
-
-    def program(host):
-        own = lines[half:] if host.rank else lines[:half]
-        return read_corpus(phrases.transform(own), communicator=host)
-
-    corpora = local.simulate(2, 1, program)
+    corpora = local.simulate(2, 1, lambda host: read_corpus(phrases.transform(halves[host.rank]), communicator=host))
     assert np.concatenate([corpus.worklist.ids for corpus in corpora]).tolist() == whole.worklist.ids.tolist()
-
-    def kept(host):
-        own = lines[half:] if host.rank else lines[:half]
-        return read_corpus(Phrases(threshold=20).fit_transform(own), communicator=host)
-
     with pytest.raises(Any2VecError, match="the checksum of the phrases is"):
-        local.simulate(2, 1, kept)
+        local.simulate(
+            2, 1, lambda host: read_corpus(Phrases(threshold=20).fit_transform(halves[host.rank]), communicator=host)
+        )
 
 
 def test_the_cache_knows_the_phrases(tmp_path):
     (path,) = text_of(tmp_path, a_text())
-    few, many = Phrases(threshold=20).fit(path), Phrases(threshold=5).fit(path)
-    assert few.phrases_
-    assert len(few.phrases_) < len(many.phrases_)
+    few, many, connected = (Phrases(**how).fit(path) for how in ({"threshold": 20}, {"threshold": 5}, CONNECTED))
 
     def read(source):
         corpus = read_corpus(source, cache=tmp_path / "cache")
         return corpus.cached, list(corpus.vocabulary.words)
 
-    sources = [path, few.transform(path), many.transform(path)]
+    sources = [path, *(phrases.transform(path) for phrases in (few, many, connected))]
     before = [read(source) for source in sources]
     after = [read(source) for source in sources]
-    assert [cached for cached, _ in before + after] == [False] * 3 + [True] * 3
+    assert [cached for cached, _ in before + after] == [False] * 4 + [True] * 4
     assert [words for _, words in before] == [words for _, words in after]
-    assert len({tuple(words) for _, words in before}) == 3
+    assert len({tuple(words) for _, words in before}) == 4
     assert read(many.fit_transform(path)) == after[2]
 
 
@@ -206,22 +197,6 @@ def test_a_file_changed_after_fit_is_read_again(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_overlapping_pairs_join_from_the_left(tmp_path):
-    lines = [list("abc"), list("bc"), list("aab"), list("xyz")] * 10
-    phrases = Phrases(threshold=0.01, min_count=5, delta=0)
-    assert list(phrases.fit_transform(lines))[:4] == [["a_b", "c"], ["b_c"], ["a_a", "b"], ["x_y", "z"]]
-    assert list(Phrases(threshold=0.01, delta=0, passes=2).fit_transform(lines))[:2] == [["a_b_c"], ["b_c"]]
-
-
-def test_a_long_run_of_one_word_over_many_blocks(tmp_path):
-    (path,) = text_of(tmp_path, b"ha " * 1001)
-    phrases = Phrases(threshold=0.5, min_count=1, threads=2)
-    phrases._block = 8
-    text = phrases.fit_transform(path)
-    assert list(text) == [["ha_ha"] * 500 + ["ha"]]
-    assert b"".join(text.chunks()) == b"ha_ha " * 500 + b"ha \n"
-
-
 def test_scores_and_counts():
     lines = [["new", "york", "is", "big"], ["is", "new", "york", "old"], ["old", "is", "new"]] * 5
     phrases = Phrases(threshold=1.5, within_lines=True).fit(lines)
@@ -229,10 +204,6 @@ def test_scores_and_counts():
     assert phrases.counts_ == {"new_york": 10}
     assert phrases.phrases_ == {"new_york": pytest.approx((10 - 5) / (15 * 10) * 55)}
     assert Phrases(threshold=1.9, within_lines=True).fit(lines).phrases_ == {}
-    both = {"new_york": pytest.approx(10 / 150 * 55), "is_big": pytest.approx(5 / 75 * 55)}
-    assert Phrases(threshold=3.6, delta=0, within_lines=True).fit(lines).phrases_ == both
-    two = Phrases(threshold=1.5, passes=2, min_count=2, delta=0, within_lines=True).fit(lines)
-    assert list(two.phrases_.values()) == sorted(two.phrases_.values(), reverse=True)
 
 
 def test_one_spelling_found_in_two_ways_is_listed_once():
@@ -243,14 +214,6 @@ def test_one_spelling_found_in_two_ways_is_listed_once():
     assert phrases.counts_["a_b_c"] in (5, 10)
     assert set(map(tuple, text)) == {("a_b_c",)}
     assert read_corpus([*text, ["x"] * 5], min_count=1).vocabulary.counts.tolist() == [15, 5]
-
-
-def test_pairs_across_lines_are_counted_unless_asked():
-    lines = [["a"], ["b"]] * 10
-    assert Phrases(threshold=0.1, min_count=1, within_lines=True).fit(lines).phrases_ == {}
-    across = Phrases(threshold=0.1, min_count=1)
-    assert list(across.fit_transform(lines)) == lines
-    assert across.counts_ == {"a_b": 10, "b_a": 9}
 
 
 def test_generators_are_drawn_once_and_iterated_again():
@@ -265,9 +228,6 @@ def test_generators_are_drawn_once_and_iterated_again():
         list(phrases.transform([["a", b"b"]]))
     with pytest.raises(Any2VecError, match="sentence 0 is a str"):
         list(phrases.transform(iter(["new york"])))
-
-
-def test_integers_make_phrases():
     phrases = Phrases(threshold=0.1, min_count=1, within_lines=True).fit([[1, 2], [3, 1, 2]] * 3)
     assert list(phrases.transform([[1, 2], [2, 1]])) == [["1_2"], [2, 1]]
 
@@ -289,9 +249,19 @@ def test_pipeline_of_two():
 
 
 @pytest.mark.parametrize("name", ["phrases.tsv", "phrases.tsv.gz"])
-def test_saved_and_loaded(tmp_path, name):
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"threshold": [20, 5], "min_count": 4, "joiner": "··"},
+        {"threshold": 1e9},
+        {"threshold": [0.2, 0.3], "scoring": "npmi", "connector_words": "english"},
+        CONNECTED,
+    ],
+    ids=str,
+)
+def test_saved_and_loaded(tmp_path, name, how):
     (path,) = text_of(tmp_path, a_text())
-    phrases = Phrases(threshold=[20, 5], min_count=4, joiner="··").fit(path)
+    phrases = Phrases(**how).fit(path)
     phrases.save(tmp_path / name)
     loaded = Phrases.load(tmp_path / name)
     assert loaded == phrases
@@ -299,9 +269,8 @@ def test_saved_and_loaded(tmp_path, name):
     assert passes_of(loaded) == passes_of(phrases)
     assert list(loaded.transform(path)) == list(phrases.transform(path))
     assert loaded.transform(path).phrases.digest == phrases.transform(path).phrases.digest
-    empty = Phrases(threshold=1e9).fit(path)
-    empty.save(tmp_path / "none")
-    assert Phrases.load(tmp_path / "none").phrases_ == {}
+    loaded.save(tmp_path / f"again-{name}")
+    assert (tmp_path / f"again-{name}").read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_the_file_of_phrases(tmp_path):
@@ -317,6 +286,7 @@ def test_the_file_of_phrases(tmp_path):
 
 ROW = "a_b\t2.5\t9\t1\ta\tb\n"
 HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tsecond\n'
+MORE = HEAD[:-1] + "\tconnectors\n"
 
 
 @pytest.mark.parametrize(
@@ -336,6 +306,11 @@ HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tse
         (HEAD + "\n", "line 3"),
         (HEAD.replace('"_"', '" "'), "`joiner` is ' '"),
         (HEAD.replace('"_"', '"_", "min_count": 0'), "`min_count` is 0"),
+        (MORE + "a_of_b\t2\t9\t1\ta\tb\n", "line 3: .* is not phrase, .*, second, connectors"),
+        (MORE + "a_of_b\t2\t9\t1\ta\tb\tof the\n", "line 3: .* is no phrase with its words"),
+        (MORE + "a_b_c\t2\t9\t1\ta\tc\tb\nb_c\t2\t9\t1\tb\tc\t\n", "'b' is a connector word .*, and begins"),
+        (HEAD.replace('"_"', '"_", "scoring": "mine"'), "`scoring` is 'mine'"),
+        (HEAD.replace('"_"', '"_", "connector_words": 7'), "`connector_words` is 7"),
     ],
 )
 def test_files_that_are_none(tmp_path, text, message):
@@ -363,6 +338,11 @@ def test_files_that_are_none(tmp_path, text, message):
         ({"threads": 0}, "`threads` is 0"),
         ({"within_lines": 1}, "`within_lines` is 1"),
         ({"column": 3}, "`column` is 3"),
+        ({"scoring": "pmi"}, "`scoring` is 'pmi'; known are word2phrase, npmi"),
+        ({"scoring": "npmi"}, r"`threshold` is 100.0; it must be a number from -1 to 1 with npmi \(0.5 is usual\)"),
+        ({"scoring": "npmi", "threshold": [0.5, -1.1]}, "`threshold` is -1.1; it must be a number from -1 to 1"),
+        ({"scoring": "npmi", "threshold": float("nan")}, "`threshold` is nan"),
+        ({"scoring": "npmi", "threshold": 0.5, "delta": 3}, "`delta` is 3, but npmi has no discount; leave it out"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -409,15 +389,6 @@ def test_temporary_files_go(tmp_path, monkeypatch):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_parameters():
-    phrases = Phrases(threshold=[200, 100])
-    assert phrases.set_params(min_count=3).get_params()["min_count"] == 3
-    assert phrases == Phrases(threshold=[200, 100], min_count=3)
-    assert "    threshold : " in Phrases.__doc__
-    with pytest.raises(ValueError, match="no parameter `size`"):
-        phrases.set_params(size=1)
-
-
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -425,25 +396,30 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments, **more: CliRunner().invoke(app, ["phrases", *arguments], **more)
 
 
-def test_command(run, tmp_path):
-    arguments = ("in.txt", "--threshold", "20,5", "--min-count", "4", "--delta", "3", "--joiner", "-", "--threads", "2")
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        ("--threshold 20,5 --min-count 4 --delta 3 --joiner -", {"threshold": [20, 5], "min_count": 4, "delta": 3}),
+        ("--threshold 0.4,-0.2 --scoring npmi --connector-words words", CONNECTED | {"threshold": [0.4, -0.2]}),
+    ],
+)
+def test_command(run, tmp_path, flags, how):
+    (tmp_path / "words").write_text("w5\nw8\n")
+    arguments = ["in.txt", *flags.split(), "--threads", "2"]
     result = run(*arguments, "-o", "out.txt", "--phrases", "found")
     assert result.exit_code == 0, result.output
-    phrases = Phrases(threshold=[20, 5], min_count=4, delta=3, joiner="-")
+    phrases = Phrases(**how, joiner="-" if "--joiner" in flags else "_")
     text = b"".join(phrases.fit_transform("in.txt").chunks())
     assert (tmp_path / "out.txt").read_bytes() == text
-    assert Phrases.load("found").phrases_ == phrases.phrases_
-    best = next(iter(phrases.phrases_))
+    assert passes_of(Phrases.load("found")) == passes_of(phrases)
     assert f"{phrases.words_:,} words, " in result.stderr
-    assert f"{len(phrases.phrases_):,} phrases, the best are {best} " in result.stderr
+    form = ".2f" if "npmi" in flags else ",.0f"
+    best = ", ".join(f"{phrase} {score:{form}}" for phrase, score in list(phrases.phrases_.items())[:2])
+    assert f"{len(phrases.phrases_):,} phrases, the best are {best}" in result.stderr
     assert "the text is in out.txt" in result.stderr
     assert run(*arguments, "-o", "out.txt.gz", "-q").stderr == ""
     assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == text
     assert run(*arguments, "-o", "-", "-q").stdout_bytes == text
-    words = Word2Vec(**SIZES, cache=None).fit("out.txt").vectors_
-    joined = Word2Vec(**SIZES, cache=None).fit(phrases.fit_transform("in.txt")).vectors_
-    assert list(words.words) == list(joined.words)
-    assert (words.matrix == joined.matrix).all()
 
 
 def test_command_reads_standard_input(run, tmp_path, monkeypatch):
@@ -469,6 +445,12 @@ def test_command_without_phrases(run, tmp_path):
         (["in.txt", "-o", "-", "--phrases", "-"], "--phrases is '-'; it must be a file"),
         (["in.txt", "-o", "-", "--phrases", "in.txt"], "in.txt: is, or lies in, what is read"),
         (["in.txt", "-o", "x", "--threshold", "0"], "--threshold is 0.0; it must be a number above 0"),
+        (
+            ["in.txt", "-o", "x", "--scoring", "npmi"],
+            "--threshold is 100.0; it must be a number from -1 to 1 with npmi",
+        ),
+        (["in.txt", "-o", "x", "--scoring", "pmi"], "--scoring is 'pmi'; known are word2phrase, npmi"),
+        (["in.txt", "-o", "x", "--connector-words", "no"], "--connector-words must be 'english', a file of words, or"),
         (["in.txt", "-o", "x", "--threshold", "1,"], "--threshold is '1,'; it must be a number, or several"),
         (["in.txt", "-o", "x", "--threshold", "2,1", "--passes", "1"], "--threshold has 2 numbers, --passes 1"),
         (["in.txt", "-o", "x.zst"], "leave out the ending .zst"),

@@ -28,64 +28,22 @@ WAYS = [{"lowercase": True, "tokenize": False}, {"lowercase": False, "tokenize":
 BOTH = {"lowercase": True, "tokenize": True}
 WAYS.append(BOTH)
 SIZES = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "epochs": 1, "min_count": 1}
-CHARACTERS = [
-    *"aAB019_'’,.-! \n\t\x1c\x7f",
-    "\u00a0",
-    "\u2028",
-    "\u00ad",
-    "é",
-    "É",
-    "ẞ",
-    "K",
-    "Ⱥ",
-    "ΑΣ",
-    "Σ",
-    "ς",
-    "İ",
-    "ı",
-]
-CHARACTERS += [
-    "你",
-    "好",
-    "ア",
-    "न",
-    "म\u0938\u094d",
-    "e\u0301",
-    "\u200b",
-    "\u200c",
-    "\u200d",
-    "\ufeff",
-    "\ufe0f",
-    "٣",
-    "Ⅷ",
-]
-CHARACTERS += ["👍\U0001f3fd", "👨\u200d👩", "🇫🇷", "🇩", "❤", "\ue000", "\u0600", "\U000e0041"]
+CHARACTERS = [*"aAB019_'’,.-! \n\t\x1c\x7f\u00a0\u2028\u00adéÉẞKȺΣςİı你好アन٣Ⅷ❤🇩"]
+CHARACTERS += [*"\u200b\u200c\u200d\ufeff\ufe0f\ue000\u0600\U000e0041"]
+CHARACTERS += ["ΑΣ", "म\u0938\u094d", "e\u0301", "👍\U0001f3fd", "👨\u200d👩", "🇫🇷"]
 BOM = b"\xef\xbb\xbf"  # is left out where a file begins, and only there
 BROKEN = [b"\xff", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f", b"\xf4\x90\x80\x80", b"\xc0\x80"]
 CHOSEN = st.sampled_from([*PIECES, *BROKEN, *(one.encode() for one in CHARACTERS)])
 ANY = st.characters(exclude_characters="\0").map(lambda one: one.encode("utf-8", "surrogatepass"))
 TEXTS = st.lists(CHOSEN | ANY, max_size=80).map(b"".join)
 RULE = {
-    "Don't stop, it's 3.14 or 1,000.": ["Don't", "stop", ",", "it's", "3.14", "or", "1,000", "."],
-    "“Hi!” 'quoted' rock'n'roll a-b new_york": [
-        "“",
-        "Hi",
-        "!",
-        "”",
-        "'",
-        "quoted",
-        "'",
-        "rock'n'roll",
-        "a",
-        "-",
-        "b",
-        "new_york",
-    ],
-    "U.S.A. #tag @me 50% x.y": ["U", ".", "S", ".", "A", ".", "#", "tag", "@", "me", "50", "%", "x", ".", "y"],
-    "l’été cafe\u0301 नमस्ते co\u00adop می\u200cخواهم": ["l’été", "cafe\u0301", "नमस्ते", "coop", "می\u200cخواهم"],
-    "你好, ありがとう": ["你", "好", ",", "ありがとう"],
-    "👨\u200d👩\u200d👧❤\ufe0f👍\U0001f3fd🇫🇷🇩🇪ok": ["👨\u200d👩\u200d👧", "❤\ufe0f", "👍\U0001f3fd", "🇫🇷", "🇩🇪", "ok"],
-    "a\u00a0b\u2003c\x1cd\u200be": list("abcde"),
+    "Don't stop, it's 3.14 or 1,000.": "Don't stop , it's 3.14 or 1,000 .",
+    "“Hi!” 'quoted' rock'n'roll a-b new_york": "“ Hi ! ” ' quoted ' rock'n'roll a - b new_york",
+    "U.S.A. #tag @me 50% x.y": "U . S . A . # tag @ me 50 % x . y",
+    "l’été cafe\u0301 नमस्ते co\u00adop می\u200cخواهم": "l’été cafe\u0301 नमस्ते coop می\u200cخواهم",
+    "你好, ありがとう": "你 好 , ありがとう",
+    "👨\u200d👩\u200d👧❤\ufe0f👍\U0001f3fd🇫🇷🇩🇪ok": "👨\u200d👩\u200d👧 ❤\ufe0f 👍\U0001f3fd 🇫🇷 🇩🇪 ok",
+    "a\u00a0b\u2003c\x1cd\u200be": "a b c d e",
 }
 
 
@@ -97,17 +55,9 @@ def text_of(words=4_000, seed=1):
     return "".join(draw.choice(names) + draw.choice(between) for _ in range(words)).encode()
 
 
-def padded(data, **how):
-    """Return a text and it as read, whose lines have equal sizes: so hosts have the same of both."""
-    pairs = [(line, read_as(line, **how)) for line in data.split(b"\n")]
-    most = [max(len(one), len(two)) for one, two in pairs]
-    both = zip(*pairs, strict=True)
-    return [b"\n".join(line.ljust(size) for line, size in zip(lines, most, strict=True)) for lines in both]
-
-
 @pytest.mark.parametrize("text", RULE)
 def test_the_rule(text):
-    assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text]
+    assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text].split()
 
 
 def test_text_in_memory_has_words_of_any_length():
@@ -127,17 +77,6 @@ def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, 
         assert found(read) == naive([changed]), how
         for line in lines:
             assert [word.encode() for word in RawText(**how).words(line)] == read_as(line.encode(), **how).split()
-
-
-@pytest.mark.parametrize(("hosts", "how"), [(1, BOTH), *((3, how) for how in WAYS)])
-def test_vectors_are_those_of_text_that_was_changed_before(tmp_path, how, hosts):
-    raw, changed = padded(text_of(), **how)
-    (tmp_path / "raw.txt").write_bytes(raw)
-    (tmp_path / "changed.txt").write_bytes(changed)
-    one = Word2Vec(**SIZES, **how, hosts=hosts).fit(tmp_path / "raw.txt").vectors_
-    two = Word2Vec(**SIZES, hosts=hosts).fit(tmp_path / "changed.txt").vectors_
-    assert one.words == two.words
-    assert (one.matrix == two.matrix).all()
 
 
 def test_every_source(tmp_path, monkeypatch):

@@ -13,48 +13,15 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_corpus import found, naive
-from small_texts import TEXTS, some_text
+from small_texts import some_text
 
 from any2vec.corpus import read_corpus
-from any2vec.corpus.blocks import blocks_of
-from any2vec.corpus.corpus import open_worklist
-from any2vec.corpus.scan import encode_pieces, scan_blocks
-from any2vec.corpus.vocabulary import choose, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import files_of
 from any2vec.io.memory import zeros
 
 pytestmark = pytest.mark.usefixtures("cache")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("texts")
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(TEXTS, min_size=1, max_size=3),
-    st.sampled_from([(1, 1), (1, 7), (2, 3), (3, 20), (4, 60)]),
-    st.integers(1, 3),
-    st.none() | st.integers(2, 5),
-)
-def test_any_text_threads_and_blocks_give_what_the_naive_version_gives(
-    folder, texts, threads_and_block, min_count, max_size
-):
-    threads, block = threads_and_block
-    paths = [folder / f"{i}.txt" for i in range(len(texts))]
-    for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text)
-    options = {"min_count": min_count, "max_size": max_size}
-    expected = naive(texts, **options)
-    if len(expected[0]) < 2:
-        with pytest.raises(Any2VecError):
-            read_corpus(paths, **options, threads=threads, cache=None, block=block)
-        return
-    assert found(read_corpus(paths, **options, threads=threads, cache=None, block=block)) == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,11 +71,11 @@ def zstd(text):
     return zstandard.compress(text[:half]) + zstandard.compress(text[half:])
 
 
+PACKED = [("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    ("name", "compress"),
-    [("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)],
-)
+@pytest.mark.parametrize(("name", "compress"), PACKED)
 def test_compressed(tmp_path, name, compress, threads):
     text = some_text()
     packed = compress(text)
@@ -121,10 +88,7 @@ def test_compressed(tmp_path, name, compress, threads):
     assert calls[-1] == (len(packed), len(packed))
 
 
-@pytest.mark.parametrize(
-    ("name", "compress"),
-    [("t", bytes), ("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)],
-)
+@pytest.mark.parametrize(("name", "compress"), [("t", bytes), *PACKED])
 def test_a_file_is_opened_by_its_suffix(tmp_path, name, compress):
     text = some_text()
     (tmp_path / name).write_bytes(compress(text))
@@ -190,18 +154,6 @@ def test_the_longest_word_at_every_kind_of_block_end(tmp_path):
     assert found(read_corpus(tmp_path / "t.gz", min_count=1, cache=None, block=997)) == naive([text])
 
 
-def test_windows_line_ends_blank_lines_and_a_byte_order_mark(tmp_path):
-    (tmp_path / "t").write_bytes(b"\xef\xbb\xbfone two\r\n\r\n  \n two")
-    corpus = read_corpus(tmp_path / "t", min_count=1)
-    assert found(corpus) == (["two", "one"], [2, 1], [[1, 0], [0]], 3, 0)
-
-
-def test_bytes_that_are_not_utf8_are_replaced_counted_and_added_up(tmp_path):
-    (tmp_path / "t").write_bytes(b"caf\xe9 caf\xe8 ok caf\xef\xbf\xbd\nok")
-    corpus = read_corpus(tmp_path / "t", min_count=1)
-    assert found(corpus) == (["caf\ufffd", "ok"], [3, 2], [[0, 0, 1, 0], [1]], 5, 2)
-
-
 def test_tokens_keep_blanks_and_lone_surrogates_are_replaced():
     corpus = read_corpus((s for s in [["New York", "a\nb"], [], ["New York", "x\ud800", ""]]), min_count=1)
     assert list(corpus.vocabulary.words) == ["New York", "", "a\nb", "x\ufffd\ufffd\ufffd"]
@@ -221,27 +173,6 @@ def test_zeros_in_pages_of_their_own(shape, whole):
     if array.size:
         assert array.ctypes.data % 4096 == 0
         array[...] = 1
-
-
-def test_hosts_can_count_and_encode_their_parts_alone(tmp_path):
-    text = some_text()
-    (tmp_path / "t").write_bytes(text)
-    blocks = list(blocks_of(files_of(tmp_path / "t"), 4000))
-    scans, folders = [], []
-    for host in range(3):
-        folders.append(tmp_path / f"host{host}")
-        folders[-1].mkdir()
-        mine = blocks[len(blocks) * host // 3 : len(blocks) * (host + 1) // 3]
-        scans.append(scan_blocks(mine, folders[-1], size=4000))
-    part, places, _ = merge_valid([scan.parts[0] for scan in scans])
-    vocabulary, ids = choose(part, 2, None)
-    for scan, place, where in zip(scans, places, folders, strict=True):
-        encode_pieces(scan.pieces, scan.files, [ids[place]], where)
-    words, counts, sentences, _, _ = naive([text], 2)
-    assert (list(vocabulary.words), vocabulary.counts.tolist()) == (words, counts)
-    encoded = np.concatenate([np.fromfile(where / "ids.int32", np.int32) for where in folders])
-    assert encoded.tolist() == [i for sentence in sentences for i in sentence]
-    assert len(open_worklist(folders[0])) > 0
 
 
 def test_merging_adds_up_and_maps(tmp_path):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from naive_corpus import found
+from pandas import DataFrame, Series
 from simulated import Said
 
 from any2vec import Phrases, Word2Vec
@@ -14,33 +15,6 @@ from any2vec.errors import Any2VecError
 
 TOKENS = [["1", "22", "1"], [], ["333", "1"], ["22", "-4"]]
 NUMBERS = [[int(token) for token in sentence] for sentence in TOKENS]
-
-
-class Series:
-    """As much of a pandas Series as is asked for; its items are NumPy's, as theirs may be."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def __iter__(self):
-        return iter(self.items)
-
-    def tolist(self):
-        return [item.item() if isinstance(item, np.generic) else item for item in self.items]
-
-
-class DataFrame:
-    """As much of a pandas DataFrame as is asked for."""
-
-    def __init__(self, columns):
-        self._columns = columns
-        self.columns = Series(list(columns))
-
-    def __iter__(self):
-        return iter(self._columns)
-
-    def __getitem__(self, column):
-        return Series(self._columns[column])
 
 
 def read(source, **options):
@@ -124,13 +98,18 @@ def test_rows_without_a_column_that_is_named(tmp_path):
     assert f"`column` is 'text', but {tmp_path}/t is text" in refused(tmp_path / "t", column="text")
 
 
-def test_what_is_no_sentence():
+def test_what_is_no_sentence(tmp_path):
     assert "give lists of tokens" in refused(Series(["a b", "c d"]))
     assert "the cat: no such file or directory; if this is text, give each sentence" in refused(["the cat", "sat"])
     assert "sentence 0 is of type int (1)" in refused([1, 2, 3])
     assert "sentence 0 is of type int64" in refused(np.arange(3))
     assert "sentence 0 is a DataFrame" in refused([DataFrame({"a": [1]})])
     assert "sentence 0 is a str" in refused(np.array(["a", "b"]))
+    assert refused(iter(["a b", "c"])).startswith("sentence 0 is a str ('a b'); give lists of tokens")
+    assert "sentence 1 is a bytes" in refused([["a"], b"b"])
+    assert "the corpus is of type NoneType" in refused(None)
+    (tmp_path / "t").write_text("a b")
+    assert "item 1 of the corpus is a list, item 0 is a path" in refused([tmp_path / "t", ["a"]])
 
 
 @pytest.mark.parametrize("big", ["x" * 10**6, b"x" * 10**6, [[*range(10**5)]] * 3, {"x" * 10**5: 1}, 10.0**300])
@@ -149,12 +128,17 @@ class MineError(TypeError):
     pass
 
 
-def test_a_token_that_is_none_in_an_iterator_is_named():
-    assert "sentence 1, token 2 is of type float (3.5)" in refused([["a"], (t for t in ["a", "b", 3.5])])
-    assert "sentence 0, token 70000 is of type list" in refused([iter([*["a"] * 70_000, ["b"]])])
-    assert "sentence 0, token 1 is of type NoneType (None)" in refused([iter(["a", None])])
-    assert "sentence 0, token 0 is of type bool" in refused([(True, "a")])
-    phrased = Phrases(min_count=1).fit([["a", "b"]]).transform([iter(["a", 3.5])])
+@pytest.mark.parametrize("sentence", [list, iter])
+def test_a_token_that_is_none_is_named(sentence):
+    for tokens, said in (
+        (["a", "b", 3.5], "token 2 is of type float (3.5); use str(token)"),
+        ([*["a"] * 70_000, ["b"]], "token 70000 is of type list"),
+        (["a", None], "token 1 is of type NoneType (None); use str(token)"),
+        ([True, "a"], "token 0 is of type bool (True); use str(token)"),
+        ([b"a"], "token 0 is of type bytes (b'a'); use token.decode()"),
+    ):
+        assert refused([["a"], sentence(tokens)]).startswith(f"sentence 1, {said}")
+    phrased = Phrases(min_count=1).fit([["a", "b"]]).transform([sentence(["a", 3.5])])
     with pytest.raises(Any2VecError, match="sentence 0, token 1 is of type float"):
         list(phrased)
 

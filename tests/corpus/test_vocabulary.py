@@ -54,36 +54,35 @@ def on_hosts(source, hosts, **how):
     return list(parts[0].vocabulary.words), parts[0].vocabulary.counts.tolist(), sentences
 
 
-@pytest.mark.parametrize("hosts", HOSTS)
-@pytest.mark.parametrize(("min_count", "max_size"), [(1, None), (2, None), (1, 3), (25, 2)])
-def test_words_and_counts_are_those_given(text, hosts, min_count, max_size):
-    how = {"vocabulary": vocabulary(), "min_count": min_count, "max_size": max_size}
-    expected = naive(TEXT, COUNTS, min_count, max_size)
-    assert found(read_corpus(text, hosts=hosts, cache=None, **how))[:3] == expected
-    assert on_hosts(text, hosts, **how) == expected
+def test_sentences_in_memory():
     sentences = [line.split() for line in TEXT.split("\n") if line]
-    assert found(read_corpus(sentences, hosts=hosts, **how))[:3] == expected
+    read = read_corpus(sentences, vocabulary=vocabulary(), min_count=2, max_size=4)
+    assert found(read)[:3] == naive(TEXT, COUNTS, 2, 4)
 
 
 WORDS = st.text("abé", min_size=1, max_size=18)
 
 
-@settings(max_examples=30)
+@settings(max_examples=50)
 @given(
     lines=st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=12),
     counts=st.dictionaries(WORDS, st.integers(0, 9), min_size=2, max_size=12),
+    least=st.integers(1, 3),
+    most=st.none() | st.integers(2, 5),
     hosts=st.integers(1, 3),
 )
-def test_any_text_and_any_vocabulary(tmp_path_factory, lines, counts, hosts):
+def test_any_text_and_any_vocabulary(tmp_path_factory, lines, counts, least, most, hosts):
     text = "\n".join(map(" ".join, lines))
-    expected = naive(text, counts)
+    expected = naive(text, counts, least, most)
     path = tmp_path_factory.getbasetemp() / "any.txt"
     path.write_text(text)
+    how = {"vocabulary": vocabulary(counts), "min_count": least, "max_size": most}
     if len(expected[0]) < 2 or len(expected[2]) < hosts:
         with pytest.raises(Any2VecError):
-            on_hosts(path, hosts, vocabulary=vocabulary(counts), min_count=1)
+            on_hosts(path, hosts, **how)
     else:
-        assert on_hosts(path, hosts, vocabulary=vocabulary(counts), min_count=1) == expected
+        assert on_hosts(path, hosts, **how) == expected
+        assert found(read_corpus(path, hosts=hosts, cache=None, **how))[:3] == expected
 
 
 def test_raw_words_are_counted(text):
@@ -188,16 +187,6 @@ def test_what_does_not_fit(text, file, tmp_path):
     with pytest.raises(Any2VecError, match="no text"):
         save_vocabulary(Vocabulary(["\ud800", "b"], np.array([9, 9])), tmp_path / "w.txt")
     assert not (tmp_path / "w.txt").exists()
-
-
-def test_hosts_with_different_vocabularies(text):
-    def read(one):
-        return read_corpus(text, cache=None, communicator=one, vocabulary=vocabulary(COUNTS | {"b": 40 + one.rank}))
-
-    with pytest.raises(
-        Any2VecError, match=r"hosts 0 and 1 see different corpora: the vocabulary is \w+ on host 0, \w+"
-    ):
-        simulate(2, 2, read)
 
 
 @pytest.mark.parametrize("hosts", HOSTS)

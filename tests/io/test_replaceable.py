@@ -63,7 +63,10 @@ def example(number=3, dim=2):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)))
+    """Run a command; return the message of its error, or an empty text."""
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert (result.exit_code == 0) == (result.exception is None)
+    return str(result.exception or "")
 
 
 def there():
@@ -159,50 +162,41 @@ def test_folders():
     assert (folder / "thesis.tex").read_text() == "precious"
 
 
-def test_the_command_that_lost_a_text():
+@pytest.mark.parametrize("lost", ["-o", "--report", "--save-vocabulary"])
+def test_the_command_that_lost_a_text(lost):
     """The text that `any2vec words reviews.txt.xz -o reviews.txt` replaced."""
     Path("text.txt").write_text("the cat sat on the mat\n" * 30)
     Path("reviews.txt").write_text("so good that I bought it twice\n" * 30)
-    for name in "reviews.txt", "report.json", "vocabulary.txt":
-        before = Path("reviews.txt").read_text()
-        Path("reviews.txt").replace(name)
-        outputs = {"-o": "v.bin", "--report": "r.json", "--save-vocabulary": "w.txt"}
-        outputs[{"reviews.txt": "-o", "report.json": "--report"}.get(name, "--save-vocabulary")] = name
-        result = run("words", "text.txt", *(part for pair in outputs.items() for part in pair), *SIZES)
-        assert result.exit_code == 1
-        assert f"{name}: exists, and does not hold " in str(result.exception)
-        assert str(result.exception).endswith("; give another name, or --force to replace it")
-        assert Path(name).read_text() == before
-        Path(name).replace("reviews.txt")
+    outputs = {"-o": "v.bin", "--report": "r.json", "--save-vocabulary": "w.txt"} | {lost: "reviews.txt"}
+    command = ["words", "text.txt", *(part for pair in outputs.items() for part in pair), *SIZES]
+    before = Path("reviews.txt").read_text()
+    message = run(*command)
+    assert message.startswith("reviews.txt: exists, and does not hold ")
+    assert message.endswith("; give another name, or --force to replace it")
+    assert Path("reviews.txt").read_text() == before
     assert there() == {"reviews.txt", "text.txt"}
-    everything = ["-o", "reviews.txt", "--report", "r.json", "--save-vocabulary", "w.txt", *SIZES]
-    assert run("words", "text.txt", *everything, "--force").exit_code == 0
-    assert run("words", "text.txt", *everything).exit_code == 0  # they are ours now
-    assert len(load_vocabulary("w.txt")) == 5
-    assert "versions" in json.loads(Path("r.json").read_text())
-    Path("q.json").write_text('{"versions": 1}')
-    result = run("words", "text.txt", "-o", "v.bin", "--report", "q.json", *SIZES)
-    assert "q.json: exists, and does not hold a report" in str(result.exception)
-    assert not Path("v.bin").exists()
+    assert not run(*command, "--force")
+    assert not run(*command), "they are ours now"
+    assert len(load_vocabulary(outputs["--save-vocabulary"])) == 5
+    assert "versions" in json.loads(Path(outputs["--report"]).read_text())
 
 
 def test_word2vec_replaces_what_word2vec_writes():
     Path("text.txt").write_text("the cat sat on the mat\n" * 30)
     base = ["word2vec", "-train", "text.txt", *WORD2VEC]
     Path("v").write_text("precious\n")
-    result = run(*base, "-output", "v")
-    assert str(result.exception).endswith(
-        "v: exists, and is not known to hold vectors or classes of words; give another name, or -force 1 to replace it"
+    advice = "give another name, or -force 1 to replace it"
+    assert run(*base, "-output", "v").endswith(
+        f"v: exists, and is not known to hold vectors or classes of words; {advice}"
     )
-    assert run(*base, "-output", "v", "-force", "1").exit_code == 0
+    assert not run(*base, "-output", "v", "-force", "1")
     for more in ([], ["-binary", "1"], ["-classes", "3"], ["-classes", "1"], []):
-        assert run(*base, "-output", "v", *more).exit_code == 0, more
+        assert not run(*base, "-output", "v", *more), more
     Path("w").write_text("precious\n")
-    assert "does not hold a vocabulary" in str(run(*base, "-save-vocab", "w").exception)
-    assert run(*base, "-save-vocab", "w", "-force", "1").exit_code == 0
-    assert run(*base, "-save-vocab", "w").exit_code == 0
-    result = run(*base, "-output", "w", "-classes", "2")
-    assert "is not known to hold vectors or classes" in str(result.exception)
+    assert "does not hold a vocabulary" in run(*base, "-save-vocab", "w")
+    assert not run(*base, "-save-vocab", "w", "-force", "1")
+    assert not run(*base, "-save-vocab", "w")
+    assert "is not known to hold vectors or classes" in run(*base, "-output", "w", "-classes", "2")
     Path("c").write_text("</s> 0\nthe 1\ncat 0\nmat 1\n")  # of word2vec.c
     assert VECTORS_OR_CLASSES.holds(Path("c"))
 
@@ -210,28 +204,21 @@ def test_word2vec_replaces_what_word2vec_writes():
 def test_texts_are_replaced_if_we_wrote_them():
     Path("text.txt").write_text("new york is big\n" * 30)
     Path("g.edges").write_text("a b\nb c\nc a\n")
-    for command, name in (
-        (["phrases", "text.txt", "-q", "--min-count", "1", "--threshold", "1"], "t.txt"),
-        (["walks", "g.edges", "--walks", "1"], "walks.txt"),
-    ):
+    phrases = ["phrases", "text.txt", "-q", "--min-count", "1", "--threshold", "1", "-o"]
+    for command, name in (phrases, "t.txt"), (["walks", "g.edges", "--walks", "1", "-o"], "walks.txt"):
         path = Path(name)
-        assert run(*command, "-o", name).exit_code == 0
+        assert not run(*command, name)
         if "user.any2vec" not in os.listxattr(path):
             pytest.skip("no extended attributes here")
-        assert run(*command, "-o", name).exit_code == 0
+        assert not run(*command, name)
         with path.open("a") as file:
             file.write("a line of the user's own\n")
-        result = run(*command, "-o", name)
-        assert f"{name}: exists, and is not known to hold " in str(result.exception)
+        assert f"{name}: exists, and is not known to hold " in run(*command, name)
         assert path.read_text().endswith("own\n")
-        assert run(*command, "-o", name, "--force").exit_code == 0
-        assert run(*command, "-o", name).exit_code == 0
-        copy = Path("copy.txt")
-        copy.write_bytes(path.read_bytes())
-        assert run(*command, "-o", "copy.txt").exit_code == 1
-    assert "is not known to hold a text that any2vec wrote" in str(
-        run(*["phrases", "text.txt", "-q", "-o", "walks.txt"]).exception
-    )
+        assert not run(*command, name, "--force")
+        Path("copy.txt").write_bytes(path.read_bytes())
+        assert "is not known to hold" in run(*command, "copy.txt")
+    assert "is not known to hold a text that any2vec wrote" in run(*phrases, "walks.txt")
 
 
 def test_other_outputs_from_python():
@@ -269,46 +256,49 @@ def test_figures_of_evaluations():
     similarity = ["evaluate", "similarity", "v.bin", "p.tsv", "--json", "f.json"]
     analogies = ["evaluate", "analogies", "v.bin", "q.txt", "--json", "f.json"]
     Path("f.json").write_text('{"my": "data"}')
-    result = run(*similarity)
-    assert str(result.exception).endswith("; give another name, or --force to replace it")
-    assert run(*similarity, "--force").exit_code == 0
-    for command in similarity, analogies, analogies, similarity:
-        assert run(*command).exit_code == 0
+    assert run(*similarity).endswith("; give another name, or --force to replace it")
+    for command in [*similarity, "--force"], similarity, analogies, analogies, similarity:
+        assert not run(*command)
 
 
-@pytest.mark.parametrize("name", ["v.bin", "v.txt.gz", "v"])
+def modes(path):
+    """Return the modes of a file, or of a folder and its files."""
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in (path, *(path.iterdir() if path.is_dir() else ()))}
+
+
+@pytest.fixture
+def umask():
+    """Set the umask for a test."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444, 0o400])
-def test_the_mode_stays(name, mode):
-    path = Path(name)
-    save(example(), path)
-    umask = os.umask(0o022)
-    try:
+@pytest.mark.usefixtures("umask")
+def test_the_mode_stays(mode):
+    for name in "v.bin", "v.txt.gz", "v":
+        path = Path(name)
+        save(example(), path)
         for file in path.iterdir() if path.is_dir() else [path]:
             file.chmod(mode)
         if path.is_dir():
             path.chmod(mode | 0o300)
             (path / "vocabulary.json").chmod(0o604)
+        before = modes(path)
         save(example(5), path)
-    finally:
-        os.umask(umask)
-    found = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (path.iterdir() if path.is_dir() else [path])}
-    if path.is_dir():
-        assert stat.S_IMODE(path.stat().st_mode) == mode | 0o300
-        assert found.pop("vocabulary.json") == 0o604
-    assert set(found.values()) == {mode}
-    assert len(load(path)) == 5
+        assert modes(path) == before
+        assert len(load(path)) == 5
 
 
-def test_new_outputs_follow_the_umask():
-    umask = os.umask(0o027)
-    try:
-        save(example(), "v.bin")
-        save(example(), "v")
-    finally:
-        os.umask(umask)
-    assert stat.S_IMODE(Path("v.bin").stat().st_mode) == 0o640
-    assert stat.S_IMODE(Path("v").stat().st_mode) == 0o750
-    assert {stat.S_IMODE(file.stat().st_mode) for file in Path("v").iterdir()} == {0o640}
+def test_new_outputs_follow_the_umask(umask):
+    umask(0o027)
+    save(example(), "v.bin")
+    save(example(), "v")
+    assert modes(Path("v.bin")) == {"v.bin": 0o640}
+    found = modes(Path("v"))
+    assert found.pop("v") == 0o750
+    assert set(found.values()) == {0o640}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="only root gives files away")
@@ -343,6 +333,7 @@ def in_group(found, group):
     return None if found is None else os.stat_result([*found[:5], group, *found[6:10]], {"st_mtime_ns": 0})
 
 
+@pytest.mark.usefixtures("umask")
 def test_what_is_written_is_private_until_it_takes_the_place_of_what_was():
     path = Path("v.bin")
     save(example(), path)
@@ -351,13 +342,7 @@ def test_what_is_written_is_private_until_it_takes_the_place_of_what_was():
         assert stat.S_IMODE(part.stat().st_mode) == 0o600
         part.write_bytes(path.read_bytes())
     with replacing(Path("new.bin")) as part:
-        assert stat.S_IMODE(part.stat().st_mode) == 0o666 & ~current_umask()
-
-
-def current_umask():
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
+        assert stat.S_IMODE(part.stat().st_mode) == 0o644
 
 
 @pytest.mark.parametrize("name", ["v.bin", "v"])

@@ -34,7 +34,7 @@ def test_pools_equal_the_naive(seed, low, sample, negatives):
     how = server(sample=sample, seed=seed)
     s, counts = setting_of(corpus, how), corpus.vocabulary.counts
     table = alias_table(probabilities(counts))
-    tables = PooledTables(counts, sample, table, seed, 0, 1, corpus.worklist, negatives)
+    tables = PooledTables(corpus.worklist, negatives, counts, sample, table, seed)
     for epoch in range(2):
         draws = tables.round(epoch, ((low, 100),))
         assert draws is tables.round(epoch, ((low, 100),))

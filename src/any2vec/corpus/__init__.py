@@ -6,7 +6,8 @@ The modules, in the order in which text passes through them:
 - `blocks`: where the part of each host begins, and pieces of a part, one at a time for a thread.
 - `raw_text`: what is done with a block before, if asked for: lower case, and tokens.
 - `tokenizer`: bytes to words, which `word_table` counts.
-- `scan`: all blocks of files, as provisional ids, and from these to the ids of W. `sentences`: those in memory.
+- `scan`: the files (`input_files`), all blocks of them as provisional ids, and from these to the ids of W. `sentences`:
+  those in memory.
 - `vocabulary`: V, chosen from the counts of all hosts. `given_vocabulary`: V, given by the user.
 - `corpus`: V and W, for training. `cache`: kept for the next run.
 - `parts`: the parts of words, n-grams and features, and the rows of these.

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,13 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.corpus.blocks import sample_of
-from any2vec.corpus.cache_entry import FACTS, FORMAT, META, Entry, Say, load, save, use
+from any2vec.corpus.cache_entry import FACTS, FORMAT, META, Entry, Say, hold, load, save
 from any2vec.corpus.corpus import Corpus
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import disk_errors
-from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
+from any2vec.io.outputs import put, refusals
+from any2vec.io.temporary import Temporary, sweep, sweep_folders, temporary_folder
 from any2vec.private import distrust, make_private
 
 _OWN, _LIMIT = "ANY2VEC_CACHE", "ANY2VEC_CACHE_LIMIT"
@@ -178,21 +178,24 @@ def cached(
             weakref.finalize(corpus, temporary.remove)
             return corpus
     entry = folder / key
-    load_entry = partial(load, entry, files, threads=threads, say=say)
     with _building if communicator.size == 1 else nullcontext():  # hosts that are threads wait for each other: no lock
-        loaded = load_entry()
+        loaded = load(entry, files, threads=threads, say=say)
         digest = -1 if loaded is None else _digest(loaded)
         all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
         if loaded is not None and all_have_it:
             sweep_folders(folder)
-            return _held(loaded)
+            return hold(loaded)
         del loaded
         with _new_folder(folder, communicator) as beside:
             corpus = build(beside.path)
             with shared_errors(communicator):
                 with disk_errors(beside.path):
                     save(beside.path, corpus, files, threads)
-                corpus = _held(_put(beside, entry, corpus, load_entry))
+                with refusals(entry):
+                    sweep(entry)  # what a run left that was killed as it replaced this entry
+                    put(beside.path, entry)
+                beside.remove()  # an earlier entry, and the lock
+                corpus = hold(replace(corpus, folder=entry))
             with shared_errors(communicator):  # all hosts hold theirs by now
                 trim(folder, limit(folder), keep=entry)
             return corpus
@@ -210,33 +213,6 @@ def _new_folder(parent: Path | None, communicator: Communicator) -> Iterator[Tem
         if made:
             made.remove()
         raise
-
-
-def _put(beside: Temporary, entry: Path, corpus: Corpus, load_entry: Callable[[], Corpus | None]) -> Corpus:
-    """Rename the new corpus to the entry, and replace an older one."""
-    try:
-        if entry.is_dir():
-            old = temporary_folder(entry.parent)
-            try:
-                entry.rename(old.path / "old")
-            finally:
-                old.remove()
-        beside.path.rename(entry)
-        beside.remove()  # its lock, as it has another name now
-    except OSError as error:
-        loaded = load_entry()
-        if loaded is None:
-            raise Any2VecError(f"{entry}: cannot be written: {error.strerror or error}") from error
-        beside.remove()
-        return loaded  # another process put it there a moment ago
-    return replace(corpus, folder=entry)
-
-
-def _held(corpus: Corpus) -> Corpus:
-    """Keep an entry from being removed as long as its corpus is there."""
-    if file := use(corpus.folder):
-        weakref.finalize(corpus, file.close)
-    return corpus
 
 
 def _digest(corpus: Corpus) -> int:

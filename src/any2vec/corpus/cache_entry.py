@@ -4,12 +4,13 @@ import json
 import os
 import stat
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,17 +104,15 @@ def _check_of(about: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(about).encode())
 
 
-def use(folder: Path) -> IO[bytes] | None:
-    """Note that an entry is used now, and hold it; return a file to close when it is not needed any more."""
+def hold(corpus: Corpus) -> Corpus:
+    """Note that an entry is used now, and keep it from being removed as long as its corpus is there."""
     with suppress(OSError):
-        os.utime(folder / META)
-    try:
-        file = open_regular(folder / META)
-    except OSError:
-        return None
+        os.utime(corpus.folder / META)
     with suppress(OSError):
+        file = open_regular(corpus.folder / META)
+        weakref.finalize(corpus, file.close)
         lock(file.fileno(), shared=True)
-    return file
+    return corpus
 
 
 def _in_use(folder: Path) -> bool:

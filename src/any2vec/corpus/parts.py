@@ -151,16 +151,15 @@ class Subwords:
             return lengths
         if lengths is None or (isinstance(lengths, int | str) and lengths in (0, "0")):
             return None
+        pair: list[Any] = []
         if isinstance(lengths, str):
-            found = re.fullmatch(r"\s*(\d{1,10})\s*-\s*(\d{1,10})\s*", lengths, re.ASCII)
-            pair: list[Any] = [int(number) for number in found.groups()] if found else []
-        else:
-            listed = isinstance(lengths, Sequence) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1)
-            pair = list(lengths) if listed else []  # type: ignore[call-overload]
-        numbers = [number for number in map(_whole, pair) if number is not None]
-        if len(pair) != 2 or len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1] <= _MOST:
+            if found := re.fullmatch(r"\s*(\d{1,10})\s*-\s*(\d{1,10})\s*", lengths, re.ASCII):
+                pair = list(map(int, found.groups()))
+        elif isinstance(lengths, Sequence) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1):
+            pair = list(lengths)
+        if len(pair) != 2:
             raise _refused(lengths)
-        return cls(numbers[0], numbers[1], buckets)
+        return cls(pair[0], pair[1], buckets)
 
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List buckets of n-grams, in fastText's order: word i has ``buckets[bounds[i] : bounds[i + 1]]``."""

@@ -279,6 +279,18 @@ def _spaced(  # noqa: C901, PLR0912 (one state, which calls would have to pass o
             at, size, last = at + 1, size + 1, _LETTER
 
 
+_Buffers = dict[float, NDArray[np.uint8]]
+"""Memory for changed texts, by how much they grow, used again for the next text."""
+
+
+def _room(buffers: _Buffers, growth: float, span: Span) -> NDArray[np.uint8]:
+    """Return memory for a text that grows so much."""
+    most = int(growth * (span.end - span.begin)) + 1 + PADDING
+    if growth not in buffers or len(buffers[growth]) < most:
+        buffers[growth] = zeros(most, np.uint8)
+    return buffers[growth]
+
+
 @dataclass(frozen=True)
 class RawText:
     """The changes of a text before it is split at whitespace: lower case, as by `str.lower`, and separated tokens."""
@@ -292,12 +304,12 @@ class RawText:
         version = unicodedata.unidata_version if self.lowercase or self.tokenize else None
         return {"lowercase": self.lowercase, "tokenize": self.tokenize, "the version of Unicode": version}
 
-    def span(self, span: Span, buffers: "Buffers") -> Span:
+    def span(self, span: Span, buffers: _Buffers) -> Span:
         """Return a text as it is to be scanned; of n bytes, n words and line ends are made at most."""
         if self.lowercase:
-            span = _lowered(span, buffers.of(_LOWER_GROWTH, span))
+            span = _lowered(span, _room(buffers, _LOWER_GROWTH, span))
         if self.tokenize:
-            span = _tokens(span, buffers.of(_TOKEN_GROWTH, span))
+            span = _tokens(span, _room(buffers, _TOKEN_GROWTH, span))
         return span
 
     def words(self, text: str) -> list[str]:
@@ -323,17 +335,3 @@ class RawText:
 
 
 AS_IT_IS = RawText()
-
-
-class Buffers:
-    """Memory for changed texts, one of each growth, used again for the next text."""
-
-    def __init__(self) -> None:
-        self._found: dict[float, NDArray[np.uint8]] = {}
-
-    def of(self, growth: float, span: Span) -> NDArray[np.uint8]:
-        """Return memory for a text that grows so much."""
-        most = int(growth * (span.end - span.begin)) + 1 + PADDING
-        if growth not in self._found or len(self._found[growth]) < most:
-            self._found[growth] = zeros(most, np.uint8)
-        return self._found[growth]

@@ -23,9 +23,19 @@ from any2vec.corpus.blocks import (
 from any2vec.corpus.cache import cached, key_of, place_of
 from any2vec.corpus.corpus import Corpus, Documents, open_lines, open_worklist
 from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
-from any2vec.corpus.phrases.phrased_text import PhrasedText, input_files, join_phrases
+from any2vec.corpus.phrases.phrased_text import PhrasedText, join_phrases
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import SENTENCE_END, IdText, Progress, Scan, encode_pieces, name_of, no_words, scan_files
+from any2vec.corpus.scan import (
+    SENTENCE_END,
+    IdText,
+    Progress,
+    Scan,
+    encode_pieces,
+    input_files,
+    name_of,
+    no_words,
+    scan_files,
+)
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.vocabulary import Vocabulary, build_vocabulary_distributed, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
@@ -228,8 +238,7 @@ class _Reader:
         how: dict[str, Any] = {"raw": self.raw, "documents": self.documents}
         if self.files is None:
             return scan_sentences(self.source, where, column=self.column, host=self.communicator.rank, **how)
-        sizes = {"threads": self.threads, "size": self.block}
-        return scan_files(self.files, where, splits, progress=self.progress, **sizes, **how)
+        return scan_files(self.files, where, splits, self.progress, threads=self.threads, size=self.block, **how)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:

@@ -1,11 +1,11 @@
 """The one pass over text in files: threads count words and write their provisional ids."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import BLOCK, Block, InputSplits, blocks_of, lines_before, new_buffer
 from any2vec.corpus.corpus import BOUNDS, IDS, LINES, map_file
-from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
-from any2vec.errors import Any2VecError
-from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, refuse
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import HEAD, OF_NUL, PARQUET, InputFile, check_unchanged, files_of, names_files, refuse
 from any2vec.io.memory import disk_errors, write_all, zeros
+from any2vec.io.streams import list_type, parquet_columns
 from any2vec.llvm.compiled import njit
 
 
@@ -71,7 +72,8 @@ class _Counter:
         self.table = WordTable()
         self._buffer = new_buffer(size)
         self._out = zeros(len(self._buffer) + 2, np.int32)
-        self._raw, self._buffers = raw, Buffers()
+        self._raw = raw
+        self._buffers: dict[float, NDArray[np.uint8]] = {}
         self.file = self.path.open("wb", buffering=0)  # last: nobody closes it if there is no memory
 
     def count(self, block: Block) -> _Done:
@@ -91,75 +93,95 @@ class _Counter:
         return _Done(block, piece, scanned, unended)
 
 
+T = TypeVar("T")
+
+
+def lent(objects: Sequence[Any], work: Callable[[Any, Any], T]) -> Callable[[Any], T]:
+    """Return `work` for threads: a call has one of the objects, which are taken in order, for itself, and an item."""
+    free: LifoQueue[Any] = LifoQueue()
+    for one in reversed(objects):
+        free.put(one)
+
+    def call(item: Any) -> T:
+        one = free.get()
+        try:
+            return work(one, item)
+        finally:
+            free.put(one)
+
+    return call
+
+
 Progress = Callable[[int, int | None], None]
 """Called now and then with the bytes that are done, and all bytes, None if unknown."""
 
 
+def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
+    """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
+    if not names_files(source):
+        return None
+    files = files_of(cast("str | Path | Sequence[str | Path]", source))
+    if column is not None:
+        files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
+        if not files:
+            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
+    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
+    if column is not None and len(tables) < len(files):
+        text = next(file for file in files if file not in tables)
+        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
+    if tables and column is None:
+        path = cast("Path", tables[0].path)
+        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
+    for path in [file.path for file in files if file.path and raw.tokenize]:
+        if column is not None and (kind := list_type(path, column)):
+            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
+    return [replace(file, column=column) for file in files]
+
+
 def scan_files(
-    files: list[InputFile], folder: Path, splits: InputSplits | None, progress: Progress | None = None, **how: Any
-) -> Scan:
-    """Scan the parts of files that are held in `splits`, as `scan_blocks` does, in blocks of a `size`."""
-    first = splits.starts[splits.held.start] if splits else 0
-    total = splits.starts[splits.held.stop] - first if splits else None
-
-    def report(consumed: int) -> None:
-        done = consumed - first
-        if progress is not None:
-            progress(done if total is None else min(max(done, 0), total), total)
-
-    with disk_errors(folder):
-        scan = scan_blocks(blocks_of(files, how["size"], splits), folder, report, **how)
-    check_unchanged(files)
-    return scan
-
-
-def scan_blocks(
-    blocks: Iterable[Block],
+    files: list[InputFile],
     folder: Path,
-    progress: Callable[[int], None] = lambda _: None,
+    splits: InputSplits | None,
+    progress: Progress | None = None,
     *,
     threads: int = 1,
     size: int = BLOCK,
     raw: RawText = AS_IT_IS,
     documents: bool = False,
 ) -> Scan:
-    """Count the words of blocks of about `size` bytes, for `documents` also lines; write their ids to `folder`."""
-    counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
-    free: LifoQueue[_Counter] = LifoQueue()
-    for counter in reversed(counters):
-        free.put(counter)
+    """Count the words of the parts held in `splits`, for `documents` also lines; write their ids to `folder`.
 
-    def count(block: Block) -> _Done:
-        counter = free.get()
-        try:
-            return counter.count(block)
-        finally:
-            free.put(counter)
-
+    Threads take blocks of about `size` bytes.
+    """
+    before = splits.starts[splits.held.start] if splits else 0
+    total = splits.starts[splits.held.stop] - before if splits else None
     pieces: list[Piece] = []
     words = lines = all_lines = ended = 0
     begun: Block | None = None  # the first block of the file being read
-    try:
-        with closing(ordered(count, blocks, threads)) as results:
-            for block, piece, scanned, unended in results:
-                if begun is None or begun.file is not block.file:
-                    begun, lines = block, 0
-                lines += scanned.lines
-                if scanned.status != DONE:
-                    line = lines_before(begun.file, begun.start) + lines + 1
-                    what = f"a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?"
-                    what = f"a NUL byte; {OF_NUL}" if scanned.status == NUL else what
-                    raise Any2VecError(f"{block.file.name}, line {line:,}: {what}")
-                pieces.append(piece._replace(line=ended))
-                words += scanned.words
-                all_lines += scanned.lines
-                ended += scanned.lines
-                if block.ends and unended and (scanned.entries or block.start):  # else the next part has the line feed
-                    ended += 1
-                progress(block.consumed)
-    finally:
+    with disk_errors(folder), ExitStack() as stack:
+        counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
         for counter in counters:
-            counter.file.close()
+            stack.callback(counter.file.close)
+        counted = ordered(lent(counters, _Counter.count), blocks_of(files, size, splits), threads)
+        for block, piece, scanned, unended in stack.enter_context(closing(counted)):
+            if begun is None or begun.file is not block.file:
+                begun, lines = block, 0
+            lines += scanned.lines
+            if scanned.status != DONE:
+                line = lines_before(begun.file, begun.start) + lines + 1
+                what = f"a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?"
+                what = f"a NUL byte; {OF_NUL}" if scanned.status == NUL else what
+                raise Any2VecError(f"{block.file.name}, line {line:,}: {what}")
+            pieces.append(piece._replace(line=ended))
+            words += scanned.words
+            all_lines += scanned.lines
+            ended += scanned.lines
+            if block.ends and unended and (scanned.entries or block.start):  # else the next part has the line feed
+                ended += 1
+            if progress is not None:
+                done = block.consumed - before
+                progress(done if total is None else min(max(done, 0), total), total)
+    check_unchanged(files)
     parts = [counter.table.part() for counter in counters]
     return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines, ended)
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.corpus import Tags
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.scan import Piece, Scan
 from any2vec.corpus.word_table import WordCounts
@@ -150,6 +149,54 @@ def _names(columns: Iterable[Any]) -> str:
     return ", ".join([*names[:_FEW], "..."] if len(names) > _FEW else names)
 
 
+class _Tags:
+    """The tags of items, of which all have one or none has."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._items: dict[str, int] = {}
+
+    def take(self, i: int, item: Any) -> Any:
+        """Keep the tag of item `i`, and return its tokens."""
+        tag, tokens = taken_apart(i, item)
+        if i and (tag is None) == bool(self.names):
+            has, others = ("no tag", "have one") if tag is None else (f"the tag {tag!r}", "have none")
+            raise Any2VecError(f"item {i} has {has}, and those before {others}; give all documents a tag, or none")
+        if tag is not None:
+            if (first := self._items.setdefault(tag, i)) != i:
+                twice = f"items {first} and {i} both have the tag {shown(tag)}"
+                raise Any2VecError(f"{twice}; a tag is the name of one document: give each its own")
+            self.names.append(tag)
+        return tokens
+
+
+def taken_apart(i: int, item: Any) -> tuple[str | None, Any]:
+    """Return the tag and the tokens of item `i`: tokens alone, (tag, tokens), or a TaggedDocument of gensim's."""
+    if hasattr(item, "words") and hasattr(item, "tags"):
+        return _tag(i, item.tags), item.words
+    if isinstance(item, tuple) and len(item) == 2:
+        if isinstance(item[1], str):  # of one word, it could be the second of two tokens
+            expected = "a list of its words, (tag, tokens), or a list of tokens is expected"
+            raise Any2VecError(f"item {i} is {shown(item)}, a pair with the text {shown(item[1])}; {expected}")
+        if not isinstance(item[1], bytes | Integral):
+            return _tag(i, item[0]), item[1]
+    return None, item
+
+
+def _tag(i: int, given: Any) -> str:
+    """Return a tag, which may be the only one of a list; integers stand for their digits, as tokens do."""
+    if isinstance(given, list | tuple | set | frozenset):
+        if len(given) != 1:
+            has = f"{len(given)} tags, {shown(given)}" if given else "no tag"
+            raise Any2VecError(f"item {i} has {has}; a document has one, the name of its vector")
+        (given,) = given
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        return str(int(given))
+    raise Any2VecError(f"item {i} has the tag {shown(given)}; a string or an integer is expected")
+
+
 _PIECE = 1 << 20  # ids written at a time
 _MANY = 1 << 16  # tokens of a sentence that is no list, taken at a time
 
@@ -201,7 +248,7 @@ def scan_sentences(
     documents: bool = False,
 ) -> Scan:
     """Count the tokens of sentences, drawn once, as `host`'s part; write their ids to `folder`. Documents have tags."""
-    tags = Tags() if documents and column is None else None
+    tags = _Tags() if documents and column is None else None
     sentences = sentences_of(sentences, column, raw)
     ids = _Ids(raw)
     counts = np.zeros(0, np.int64)

@@ -4,7 +4,6 @@ import errno
 import os
 import re
 import stat
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,52 +115,40 @@ def _inside(directory: Path) -> list[Path]:
     """List the files below a directory, each real one once: symbolic links are followed when all else is listed."""
     seen: set[str] = set()
     found: list[Path] = []
-    links = [directory]
-    while links:
-        link = links.pop(0)
-        real = os.path.realpath(link)
+    left = [(directory, os.path.realpath(directory))]
+    links: list[Path] = []
+    queue: list[Path] = []  # of links, in the order in which they are followed
+    while left or links or queue:
+        if left:
+            path, real = left.pop()
+        else:
+            queue += sorted(links)
+            links.clear()
+            path = queue.pop(0)
+            real = os.path.realpath(path)
         if real in seen:
             continue
         try:
-            mode = link.stat().st_mode
+            mode = path.stat().st_mode
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ELOOP):
-                raise Any2VecError(f"{link}: a symbolic link to what does not exist; mend or remove it") from None
-            raise file_error(f"{link}: cannot be read: {error.strerror}", error) from None
-        if stat.S_ISDIR(mode):
-            links += _listed(link, real, seen, found)
+                raise Any2VecError(f"{path}: a symbolic link to what does not exist; mend or remove it") from None
+            raise file_error(f"{path}: cannot be read: {error.strerror}", error) from None
+        seen.add(real)
+        if stat.S_ISREG(mode):
+            found.append(path)
+        elif stat.S_ISDIR(mode):
+            with os.scandir(path) as entries:
+                for entry in (entry for entry in entries if not entry.name.startswith(".")):
+                    inner = Path(entry.path)
+                    if entry.is_symlink():
+                        links.append(inner)
+                    else:
+                        left.append((inner, os.path.join(real, entry.name)))  # noqa: PTH118 (compared as text)
         else:
-            _add(link, real, mode, seen, found)
+            kind = "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+            raise Any2VecError(f"{path}: is {kind}, among the files of a directory; name the files to read, or move it")
     return sorted(found, key=lambda path: path.parts)
-
-
-def _listed(directory: Path, real: str, seen: set[str], found: list[Path]) -> list[Path]:
-    """Append what is below a directory, at the path `real`, to `found`; return the symbolic links there."""
-    links: list[Path] = []
-    folders = [(directory, real)]
-    while folders:
-        folder, place = folders.pop()
-        seen.add(place)
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                path, at = Path(entry.path), os.path.join(place, entry.name)  # noqa: PTH118 (compared as text)
-                if entry.name.startswith(".") or at in seen:
-                    continue
-                if entry.is_symlink():
-                    links.append(path)
-                elif entry.is_dir():
-                    folders.append((path, at))
-                else:
-                    _add(path, at, entry.stat().st_mode, seen, found)
-    return sorted(links)
-
-
-def _add(path: Path, real: str, mode: int, seen: set[str], found: list[Path]) -> None:
-    if not stat.S_ISREG(mode):
-        kind = "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-        raise Any2VecError(f"{path}: is {kind}, among the files of a directory; name the files to read, or move it")
-    seen.add(real)
-    found.append(path)
 
 
 def _describe(path: Path, about: os.stat_result) -> InputFile:
@@ -184,46 +171,54 @@ class _Foreign(NamedTuple):
     how: str
 
 
+_CONTROL = rb"[\0-\x08\x0e-\x1f]"  # after magic that could be a word of a text
 _COMPRESSED = "give its name the ending {}, by which it is unpacked"
 _ARCHIVE = "unpack it, and give one of its files"
 _SAVE_TEXT = "save it as plain text"
-_MAGIC: tuple[tuple[bytes, str, str, str], ...] = (
-    (b"\x93NUMPY", "npy", "an array of NumPy (.npy)", "read it with numpy.load"),
-    (b"PAR1", "parquet", "a Parquet file", "read it with pandas.read_parquet"),
-    (b"ARROW1", "arrow", "an Arrow (Feather) file", "read it with pandas.read_feather"),
-    (b"FEA1", "arrow", "a Feather file", "read it with pandas.read_feather"),
-    (b"ORC", "orc", "an ORC file", "read it with pandas.read_orc"),
-    (b"Obj\x01", "avro", "an Avro file", "read it with the library that wrote it"),
+_OFFICE = _Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
+_ARROW = "read it with pandas.read_feather"
+_PICKLE = "read it with the library that wrote it, if you trust where it comes from: it may run any code"
+_PATTERNS: tuple[tuple[bytes, _Foreign], ...] = (
+    (rb"\x93NUMPY", _Foreign("npy", "an array of NumPy (.npy)", "read it with numpy.load")),
+    (rb"PAR1" + _CONTROL, _Foreign("parquet", "a Parquet file", "read it with pandas.read_parquet")),
+    (rb"ARROW1" + _CONTROL, _Foreign("arrow", "an Arrow (Feather) file", _ARROW)),
+    (rb"FEA1" + _CONTROL, _Foreign("arrow", "a Feather file", _ARROW)),
+    (rb"ORC" + _CONTROL, _Foreign("orc", "an ORC file", "read it with pandas.read_orc")),
+    (rb"Obj\x01", _Foreign("avro", "an Avro file", "read it with the library that wrote it")),
     (
-        b"\x89HDF\r\n\x1a\n",
-        "hdf5",
-        "an HDF5 file, as Matlab's from version 7.3",
-        "read it with h5py, or save it with -v7",
+        rb"\x89HDF\r\n\x1a\n",
+        _Foreign("hdf5", "an HDF5 file, as Matlab's from version 7.3", "read it with h5py, or save it with -v7"),
     ),
-    (b"MATLAB 5.0 MAT-file", "mat", "a Matlab file", "give its name the ending .mat"),
-    (b"SQLite format 3\0", "sqlite", "a SQLite database", "read it with pandas.read_sql"),
-    (b"\xba\x16\x4f\x2f", "fasttext", "a model of fastText (.bin)", "give its vectors, which fastText writes as .vec"),
-    (b"%PDF-", "pdf", "a PDF file", _SAVE_TEXT),
-    (b"{\\rtf", "rtf", "an RTF file", _SAVE_TEXT),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "office", "a file of Excel or Word", "save it as CSV or plain text"),
-    (b"\x1f\x8b", "gz", "compressed with gzip", _COMPRESSED.format(".gz")),
-    (b"BZh", "bz2", "compressed with bzip2", _COMPRESSED.format(".bz2")),
-    (b"\xfd7zXZ\0", "xz", "compressed with xz", _COMPRESSED.format(".xz")),
-    (b"\x28\xb5\x2f\xfd", "zst", "compressed with Zstandard", _COMPRESSED.format(".zst")),
-    (b"\x04\x22\x4d\x18", "lz4", "compressed with LZ4", "unpack it"),
-    (b"7z\xbc\xaf\x27\x1c", "7z", "a 7-Zip archive", _ARCHIVE),
-    (b"Rar!\x1a\x07", "rar", "a RAR archive", _ARCHIVE),
-    (b"\x89PNG\r\n\x1a\n", "png", "an image (PNG)", "give a file of text"),
-    (b"\x7fELF", "program", "a program", "give a file of text"),
-    (b"RDX3\n", "rdata", "a file of R", "save it as text in R"),
-    (b"RDX2\n", "rdata", "a file of R", "save it as text in R"),
+    (rb"MATLAB 5\.0 MAT-file", _Foreign("mat", "a Matlab file", "give its name the ending .mat")),
+    (rb"SQLite format 3\0", _Foreign("sqlite", "a SQLite database", "read it with pandas.read_sql")),
+    (
+        rb"\xba\x16\x4f\x2f",
+        _Foreign("fasttext", "a model of fastText (.bin)", "give its vectors, which fastText writes as .vec"),
+    ),
+    (rb"%PDF-", _Foreign("pdf", "a PDF file", _SAVE_TEXT)),
+    (rb"\{\\rtf", _Foreign("rtf", "an RTF file", _SAVE_TEXT)),
+    (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OFFICE),
+    (rb"\x1f\x8b", _Foreign("gz", "compressed with gzip", _COMPRESSED.format(".gz"))),
+    (rb"BZh[1-9]1AY&SY", _Foreign("bz2", "compressed with bzip2", _COMPRESSED.format(".bz2"))),
+    (rb"\xfd7zXZ\0", _Foreign("xz", "compressed with xz", _COMPRESSED.format(".xz"))),
+    (rb"\x28\xb5\x2f\xfd", _Foreign("zst", "compressed with Zstandard", _COMPRESSED.format(".zst"))),
+    (rb"\x04\x22\x4d\x18", _Foreign("lz4", "compressed with LZ4", "unpack it")),
+    (rb"7z\xbc\xaf\x27\x1c", _Foreign("7z", "a 7-Zip archive", _ARCHIVE)),
+    (rb"Rar!\x1a\x07", _Foreign("rar", "a RAR archive", _ARCHIVE)),
+    (rb"\x89PNG\r\n\x1a\n", _Foreign("png", "an image (PNG)", "give a file of text")),
+    (rb"\x7fELF", _Foreign("program", "a program", "give a file of text")),
+    (rb"RDX[23]\n", _Foreign("rdata", "a file of R", "save it as text in R")),
+    (rb"\x80[\x02-\x05]", _Foreign("pickle", "a pickle of Python, as gensim's save writes", _PICKLE)),
+    (
+        rb".{4}\0{4}\{\s*\"",
+        _Foreign("safetensors", "a file of safetensors", "a folder that any2vec saved is given by its own name"),
+    ),
+    (rb".{257}ustar", _Foreign("tar", "a tar archive", _ARCHIVE)),
+    (
+        rb"(?i)(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b",
+        _Foreign("html", "a web page (HTML)", "was the download refused? Download the file itself"),
+    ),
 )
-_HTML = re.compile(rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
-_SAFETENSORS = re.compile(rb'\{\s*"')
-_CONTROL = rb"[\0-\x08\x0e-\x1f]"
-_SHORT_MAGIC = {magic: re.compile(magic + _CONTROL) for magic in (b"PAR1", b"ARROW1", b"FEA1", b"ORC")}  # words, too
-_SHORT_MAGIC[b"BZh"] = re.compile(rb"BZh[1-9]1AY&SY")
-_PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 
 def foreign(head: bytes) -> _Foreign | None:
@@ -231,10 +226,9 @@ def foreign(head: bytes) -> _Foreign | None:
 
     Formats of text, but for HTML and PDF, are not looked for: they depend on what is expected.
     """
-    for magic, name, what, how in _MAGIC:
-        if head.startswith(magic) and (magic not in _SHORT_MAGIC or _SHORT_MAGIC[magic].match(head)):
-            return _Foreign(name, what, how)
-    return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(head)
+    return next((found for pattern, found in _PATTERNS if re.match(pattern, head, re.DOTALL)), None)
 
 
 def refuse(head: bytes, name: object, expected: str, but: str = "", instead: Mapping[str, str] | None = None) -> None:
@@ -247,25 +241,12 @@ def refuse(head: bytes, name: object, expected: str, but: str = "", instead: Map
         raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {how}")
 
 
-def _by_structure(head: bytes) -> _Foreign | None:
-    if _PICKLE.match(head):
-        how = "read it with the library that wrote it, if you trust where it comes from: it may run any code"
-        return _Foreign("pickle", "a pickle of Python, as gensim's save writes", how)
-    if len(head) > 9 and struct.unpack("<Q", head[:8])[0] < 1 << 32 and _SAFETENSORS.match(head[8:]):
-        return _Foreign("safetensors", "a file of safetensors", "a folder that any2vec saved is given by its own name")
-    if head[257:262] == b"ustar":
-        return _Foreign("tar", "a tar archive", _ARCHIVE)
-    if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
-        return _Foreign("html", "a web page (HTML)", "was the download refused? Download the file itself")
-    return None
-
-
 def _zipped(head: bytes) -> _Foreign:
     first = head[30 : 30 + int.from_bytes(head[26:28], "little")]
     if first.endswith(b".npy"):
         return _Foreign("npz", "a .npz file of NumPy or SciPy", "give its name the ending .npz")
     if first.startswith((b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"word/")):
-        return _Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
+        return _OFFICE
     if first.endswith(b"/data.pkl"):
         return _Foreign("torch", "a file of PyTorch", "read it with torch.load(path, weights_only=True)")
     return _Foreign("zip", "a ZIP archive", _ARCHIVE)

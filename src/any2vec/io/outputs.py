@@ -135,8 +135,11 @@ _HERE = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
-def _put_folder(new: Path, path: Path) -> None:
-    """Rename a folder to `path`; where there was one it has the name `new` then, or is removed."""
+def put(new: Path, path: Path) -> None:
+    """Rename a file or folder to `path`; a folder that was there has the name `new` then, or is removed."""
+    if not new.is_dir():
+        new.replace(path)
+        return
     for _ in range(_TRIES):
         try:
             new.rename(path)  # onto nothing, or an empty folder
@@ -258,7 +261,7 @@ def replacing(
                     mark(part, kind.name)
                 if before:
                     _set_modes(part, _target(path), before)
-                _put(part, _target(path))
+                put(part, _target(path))
 
 
 @contextmanager
@@ -355,13 +358,6 @@ def _beside(
 
 def _sees(part: Path, communicator: Communicator) -> bool:
     return communicator.rank == 0 or part.exists()
-
-
-def _put(part: Path, path: Path) -> None:
-    if part.is_dir():
-        _put_folder(part, path)
-    else:
-        part.replace(path)
 
 
 def _found(path: Path) -> os.stat_result | None:

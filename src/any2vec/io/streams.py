@@ -39,7 +39,7 @@ def release_parquet() -> None:
 @contextmanager
 def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Open a column of strings, or of lists of them, as text; yield it, and a function that counts the bytes read."""
-    with _errors(path), _pyarrow().parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
+    with open_parquet(path, buffer_size=_BUFFER) as file:
         names = file.schema_arrow.names
         if names.count(column) != 1:
             has = "more than one column" if column in names else "no column"
@@ -62,16 +62,15 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
 
 def parquet_columns(path: Path) -> str:
     """Name the columns of a Parquet file, for a message."""
-    with _errors(path), _pyarrow().parquet.ParquetFile(path) as file:
+    with open_parquet(path) as file:
         return _listed(file.schema_arrow.names)
 
 
 def list_type(path: Path, column: str) -> str:
     """Name the type of a Parquet file's column if it holds lists; else return an empty text."""
-    pa = _pyarrow()
-    with _errors(path), pa.parquet.ParquetFile(path) as file:
+    with open_parquet(path) as file:
         kinds = [field.type for field in file.schema_arrow if field.name == column]
-        return next((str(kind) for kind in kinds if pa.types.is_list(kind) or pa.types.is_large_list(kind)), "")
+        return next((str(kind) for kind in kinds if _is_list(kind)), "")
 
 
 def arrow_lines(values: Any, first: int) -> bytes:
@@ -84,7 +83,7 @@ def arrow_lines(values: Any, first: int) -> bytes:
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.dictionary_decode(), kind.value_type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if _is_list(kind):
         values = _joined(values, first)
     elif not _is_text(kind):
         raise Any2VecError(f"is of type {kind}; it must hold strings, or lists of strings")
@@ -109,6 +108,12 @@ def _joined(values: Any, first: int) -> Any:
         row = first + pc.list_parent_indices(values)[at].as_py()
         raise Any2VecError(f"row {row:,} has the token {shown(tokens[at].as_py())}: null, empty, or with whitespace")
     return pc.binary_join(values.cast(pa.list_(pa.string())), " ")
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _is_text(kind: Any) -> bool:
@@ -205,7 +210,9 @@ def open_stream(file: InputFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]
             yield stack.enter_context(open_column(file.path, file.column))
             return
         if file.path is None:
-            source: IO[bytes] = getattr(sys.stdin, "buffer", None) or _no_input()
+            source: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
+            if source is None:
+                raise Any2VecError("standard input is closed; give a file")
         else:
             with naming(file):
                 source = stack.enter_context(file.path.open("rb"))
@@ -213,10 +220,6 @@ def open_stream(file: InputFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]
         with naming(file):
             text = stack.enter_context(decompressed(io.BufferedReader(counted), file.compression))
         yield text, lambda: counted.count
-
-
-def _no_input() -> IO[bytes]:
-    raise Any2VecError("standard input is closed; give a file")
 
 
 class _Counted(io.RawIOBase):

@@ -26,6 +26,7 @@ _STALE = 7 * 24 * 3600  # seconds after which something is a dead process's, whe
 _PLAIN_NAME = 40  # characters; a name may have 255 bytes
 _TRIES = 100
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _KINDS = stat.S_IFREG, stat.S_IFDIR
 _FOLDERS = "any2vec"  # the name for which temporary folders are made
@@ -51,15 +52,16 @@ class Temporary:
 
 def make_temporary(path: Path, *, folder: bool, private: bool) -> Temporary:
     """Make a new file or folder beside `path`; if private, only this user may read it."""
+    mode = 0o600 if private else 0o666
     for _ in range(_TRIES):
         part = hidden(path, "part")
-        lock = os.open(_lock_of(part), os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600 if private else 0o666)
+        lock = os.open(_lock_of(part), _NEW, mode)
         try:
             if _lock(lock) is not False and _is_at(lock, _lock_of(part)):
                 if folder:
                     part.mkdir(0o700 if private else 0o777)
                 else:
-                    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600 if private else 0o666))
+                    os.close(os.open(part, _NEW, mode))
                 return Temporary(part, lock)
         except BaseException:
             _remove_lock(part, lock)

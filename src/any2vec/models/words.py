@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
-from any2vec.corpus.corpus import StoredWorklist, taken_apart
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.corpus.raw_text import RawText
-from any2vec.corpus.sentences import sentences_of, tokens_in
+from any2vec.corpus.sentences import sentences_of, taken_apart, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import Checker
 from any2vec.models.estimator import CheckWords, Estimator

@@ -79,30 +79,11 @@ def negative(bits: int, table: NDArray[np.uint64]) -> int:
 class PooledTables(SampleTables):
     """What samples are drawn from where each round has a pool: `EpochDraws.tables` is that, uint64, rising ids.
 
-    Parameters
-    ----------
-    counts, sample, tables, seed, first, narrowest, held_out, part
-        As of `SampleTables`; `tables` is the alias table of negatives.
-    worklist : Worklist
-        This host's part.
-    negatives : int
-        K.
+    `given` is what `SampleTables` takes; its `tables` are the alias table of negatives, of which a word has K.
     """
 
-    def __init__(
-        self,
-        counts: NDArray[np.int64],
-        sample: float,
-        tables: Any,
-        seed: int,
-        first: int,
-        narrowest: int,
-        worklist: Worklist,
-        negatives: int,
-        held_out: float = 0.0,
-        part: float = 1.0,
-    ) -> None:
-        super().__init__(counts, sample, tables, seed, first, narrowest, held_out, part)
+    def __init__(self, worklist: Worklist, negatives: int, *given: Any) -> None:
+        super().__init__(*given)
         self._worklist, self._negatives = worklist, negatives
         self._known: dict[tuple[Any, ...], EpochDraws] = {}
 

@@ -88,41 +88,19 @@ class EpochDraws(NamedTuple):
 
 
 class SampleTables:
-    """What the samples of all epochs are drawn from.
-
-    Parameters
-    ----------
-    counts : int64 array, shape (V,)
-        Occurrences of each vertex.
-    sample : float
-        Subsampling threshold; 0 for none.
-    tables : any
-        The operator's own tables.
-    seed : int
-        The user's seed.
-    first : int
-        Position in W of this host's part, whose positions count from 0.
-    narrowest : int
-        Least reach of a window.
-    held_out : float
-        Share of sentences that is left out of training.
-    part : float
-        Share of the other sentences that is trained on.
-    by_word : bool
-        Whether words are left out, each by itself.
-    """
+    """What the samples of all epochs are drawn from."""
 
     def __init__(
         self,
-        counts: NDArray[np.int64],
-        sample: float,
-        tables: Any,
-        seed: int,
-        first: int = 0,
-        narrowest: int = 1,
-        held_out: float = 0.0,
-        part: float = 1.0,
-        by_word: bool = False,
+        counts: NDArray[np.int64],  # (V,): occurrences of each vertex
+        sample: float,  # subsampling threshold; 0 for none
+        tables: Any,  # the operator's own
+        seed: int,  # the user's
+        first: int = 0,  # position in W of this host's part, whose positions count from 0
+        narrowest: int = 1,  # least reach of a window
+        held_out: float = 0.0,  # share of sentences that is left out of training
+        part: float = 1.0,  # share of the other sentences that is trained on
+        by_word: bool = False,  # whether words are left out, each by itself
     ) -> None:
         self._keep = keep_thresholds(counts, sample)
         self._tables, self._seed, self._first, self._narrowest = tables, seed, first, narrowest

@@ -121,7 +121,7 @@ class RowHost(Host):
         given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
         held = options.held_out or 0.0, options.part
         if self._pools:
-            return PooledTables(*given, part, options.negatives, *held)
+            return PooledTables(part, options.negatives, *given, *held)
         return SampleTables(*given, *held, self.operator.documents)
 
     def _new_scheme(self) -> Scheme:

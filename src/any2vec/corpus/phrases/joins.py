@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Block, new_buffer
-from any2vec.corpus.phrases.pairs import find, hash_pair, pack, put
-from any2vec.corpus.raw_text import Buffers, RawText
+from any2vec.corpus.phrases.pairs import find, put_all
+from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.scan import END, INSIDE, IdText, Piece
 from any2vec.errors import Any2VecError
 from any2vec.io.inputs import changed
@@ -20,20 +21,15 @@ from any2vec.llvm.compiled import njit
 _NOT_JOINED, _OPEN = -1, -2  # how what began before a piece goes on in it, if it is not joined to a phrase
 
 
-def join(
-    text: IdText,
-    firsts: NDArray[np.int32],
-    betweens: Sequence[tuple[int, ...]],
-    seconds: NDArray[np.int32],
-    phrases: NDArray[np.int32],
-) -> None:
-    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free."""
-    table, joined = _Table(firsts, betweens, seconds, len(text.counts)), np.zeros(len(firsts), np.int64)
+def join(text: IdText, words: Sequence[tuple[int, ...]], phrases: NDArray[np.int32]) -> None:
+    """Replace the ids of words that stand together by those of `phrases`; words are joined if the first one is free."""
+    first_head = len(text.counts)
+    slots, joined = _table(words, first_head), np.zeros(len(words), np.int64)
     head, at = -1, 0
     held: list[tuple[Piece, NDArray[np.int32]]] = []  # whose last words, from `at` of the first on, may be joined
     for piece in text.pieces:
         ids, final = text.load(piece), text.final[piece.part]
-        head, place, went = _join(ids, final, head, table.slots, phrases, table.first_head, joined)
+        head, place, went = _join(ids, final, head, slots, phrases, first_head, joined)
         if went >= 0:
             for _, more in held[1:]:
                 more[:] = INSIDE
@@ -47,13 +43,10 @@ def join(
         if head < 0:
             _store(text, held)
     _store(text, held)
-    np.add.at(text.counts, firsts, -joined)
-    np.add.at(text.counts, seconds, -joined)
+    lengths = np.array(list(map(len, words)), np.int64)
+    np.add.at(text.counts, np.fromiter(chain.from_iterable(words), np.int64), np.repeat(-joined, lengths))
     np.add.at(text.counts, phrases, joined)
-    inner = np.array([word for between in betweens for word in between], np.int64)
-    lengths = np.array([len(between) for between in betweens], np.int64)
-    np.add.at(text.counts, inner, np.repeat(-joined, lengths))
-    text.words -= int((joined * (lengths + 1)).sum())
+    text.words -= int((joined * (lengths - 1)).sum())
     same = np.arange(len(text.counts), dtype=np.int32)
     text.final = [same] * len(text.files)
 
@@ -64,33 +57,23 @@ def _store(text: IdText, held: list[tuple[Piece, NDArray[Any]]]) -> None:
     held.clear()
 
 
-class _Table:
-    """A hash table from a head and a word to the number of a phrase or, counted on from the last one, of a longer head.
+def _table(words: Sequence[tuple[int, ...]], first_head: int) -> NDArray[np.uint64]:
+    """Make a table from a head and a word to the number of a phrase or, counted on from the last one, of a longer head.
 
     A head is the first word of a phrase, or that and connector words after it; the latter are numbered from
     `first_head` on.
     """
-
-    def __init__(
-        self, firsts: NDArray[np.int32], betweens: Sequence[tuple[int, ...]], seconds: NDArray[np.int32], words: int
-    ) -> None:
-        self.first_head = words
-        heads, longer = firsts.astype(np.int64), dict[tuple[int, int], int]()
-        for i, between in enumerate(betweens):
-            for word in between:
-                heads[i] = longer.setdefault((int(heads[i]), word), words + len(longer))
-        steps = np.array(list(longer), np.int64).reshape(-1, 2)
-        heads, seconds = np.concatenate((heads, steps[:, 0])), np.concatenate((seconds, steps[:, 1]))
-        bits = (2 * len(heads) + 1).bit_length()
-        self.slots = np.zeros(2 << bits, np.uint64)
-        _fill(heads, seconds, self.slots)
-
-
-@njit(nogil=True, cache=True)
-def _fill(heads: NDArray[np.int64], seconds: NDArray[np.int64], slots: NDArray[np.uint64]) -> None:
-    for i in range(heads.size):
-        pair = pack(heads[i], seconds[i])
-        put(pair, hash_pair(pair), i, slots)
+    longer: dict[tuple[int, int], int] = {}
+    ends = []
+    for first, *between, last in words:
+        head = first
+        for word in between:
+            head = longer.setdefault((head, word), first_head + len(longer))
+        ends.append((head, last))
+    pairs = np.array([*ends, *longer], np.int64).reshape(-1, 2)
+    slots = np.zeros(2 << (2 * len(pairs) + 1).bit_length(), np.uint64)
+    put_all(pairs, 0, slots)
+    return slots
 
 
 @njit(nogil=True, cache=True)
@@ -113,10 +96,7 @@ def _join(
     for i in range(ids.size):
         if ids[i] >= 0:
             word = int(final[ids[i]])
-            number = -1
-            if head >= 0:
-                pair = pack(head, word)
-                number = find(pair, hash_pair(pair), slots)
+            number = find(head, word, slots) if head >= 0 else -1
             if 0 <= number < phrases.size:
                 ids[place + 1 : i + 1] = INSIDE
                 if place >= 0:
@@ -150,7 +130,7 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: s
     def write(item: tuple[Block, Piece, bool]) -> tuple[Block, NDArray[np.uint8]]:
         block, piece, inside = item
         ids = text.load(piece)
-        span = raw.span(block.load(new_buffer(block.size)), Buffers())
+        span = raw.span(block.load(new_buffer(block.size)), {})
         most = span.end - span.begin + len(sign) * (int(np.count_nonzero(ids == INSIDE)) + 1)
         out = np.empty(most, np.uint8)
         size = _write(span.text, span.begin, span.end, ids, inside, sign, out)
@@ -158,7 +138,10 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: s
             raise changed(block.file)
         return block, out[:size]
 
-    items = ((block, piece, inside) for block, (piece, inside) in zip(blocks, _nexts(text), strict=True))
+    insides = [False]  # whether the first word after a piece belongs to a phrase that begins before; the last first
+    for ids in reversed(text.views()[1:]):
+        insides.append(bool(ids[0] == INSIDE) if len(ids) else insides[-1])
+    items = zip(blocks, text.pieces, reversed(insides), strict=True)
     ended = True  # a file's last line may lack its line feed
     with closing(ordered(write, items, threads)) as written:
         for block, out in written:
@@ -198,18 +181,6 @@ def sentence_runs(text: IdText) -> Iterator[tuple[list[int], bool]]:
         for run in np.split(found, np.flatnonzero(found == END) + 1):
             ended = len(run) > 0 and bool(run[-1] == END)
             yield run[: len(run) - ended].tolist(), ended
-
-
-def _nexts(text: IdText) -> Iterator[tuple[Piece, bool]]:
-    """Yield each piece, and whether the first word after it belongs to a phrase that begins before."""
-    views = text.views()
-    inside = [False] * len(views)
-    after = False
-    for i in range(len(views) - 1, -1, -1):
-        inside[i] = after
-        if len(views[i]):
-            after = bool(views[i][0] == INSIDE)
-    yield from zip(text.pieces, inside, strict=True)
 
 
 @njit(nogil=True, cache=True)

@@ -1,29 +1,16 @@
-"""Pairs of words that may be phrases: runs of connector words between them, a table of pairs, and their scores."""
+"""Pairs of words that may be phrases: a table of pairs, their scores, and the runs of connector words between them."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
-from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.scan import END, IdText, Piece
-from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
-from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import HEAD, refuse
 from any2vec.llvm.compiled import njit
-from any2vec.options import can_be_path
 
 _PRIME, HALF, _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1), np.uint64(2)
-
-
-@njit(nogil=True, cache=True)
-def pack(first: int, second: int) -> np.uint64:
-    """Pack two ids in 64 bits."""
-    return np.uint64((np.uint64(first) << HALF) | np.uint64(second))
 
 
 @njit(nogil=True, cache=True)
@@ -34,25 +21,34 @@ def hash_pair(pair: np.uint64) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def find(pair: np.uint64, hashed: np.uint64, slots: NDArray[np.uint64]) -> int:
-    """Return the number of a pair, whose hash is given; -1 if it is not in the table."""
+def _slot_of(first: int, second: int, slots: NDArray[np.uint64]) -> tuple[np.uint64, np.uint64]:
+    """Return two ids, packed and plus 1, and where they are in a table, or where the empty slot for them is."""
+    pair = np.uint64((np.uint64(first) << HALF) | np.uint64(second))
     mask = np.uint64(slots.size - 2)
-    slot = (hashed >> HALF) & mask
-    while slots[slot] != 0:
-        if slots[slot] == pair + _ONE:
-            return int(np.int64(slots[slot + _ONE]))
+    slot = (hash_pair(pair) >> HALF) & mask
+    while slots[slot] != 0 and slots[slot] != pair + _ONE:
         slot = (slot + _TWO) & mask
-    return -1
+    return pair + _ONE, slot
 
 
 @njit(nogil=True, cache=True)
-def put(pair: np.uint64, hashed: np.uint64, number: int, slots: NDArray[np.uint64]) -> None:
-    """Add a pair that is not in the table, and its number."""
-    mask = np.uint64(slots.size - 2)
-    slot = (hashed >> HALF) & mask
-    while slots[slot] != 0:
-        slot = (slot + _TWO) & mask
-    slots[slot], slots[slot + _ONE] = pair + _ONE, np.uint64(number)
+def find(first: int, second: int, slots: NDArray[np.uint64]) -> int:
+    """Return the number of a pair of ids; -1 if it is not in the table."""
+    _, slot = _slot_of(first, second, slots)
+    return int(np.int64(slots[slot + _ONE])) if slots[slot] != 0 else -1
+
+
+@njit(nogil=True, cache=True)
+def _put(first: int, second: int, number: int, slots: NDArray[np.uint64]) -> None:
+    key, slot = _slot_of(first, second, slots)
+    slots[slot], slots[slot + _ONE] = key, np.uint64(number)
+
+
+@njit(nogil=True, cache=True)
+def put_all(pairs: NDArray[np.int64], number: int, slots: NDArray[np.uint64]) -> None:
+    """Add rows of two ids, numbered from `number` on, to a table that is not full."""
+    for i in range(len(pairs)):
+        _put(pairs[i, 0], pairs[i, 1], number + i, slots)
 
 
 WORD2PHRASE, NPMI = "word2phrase", "npmi"
@@ -128,7 +124,7 @@ class Runs:
 
     def __init__(self, text: IdText, weights: list[NDArray[np.float32]], across: bool) -> None:
         self.slots = np.zeros(4 * _FIRST_RUNS, np.uint64)
-        self._parts = np.zeros((_FIRST_RUNS, 2), np.int32)
+        self._parts = np.zeros((_FIRST_RUNS, 2), np.int64)
         self._number = 1
         self.befores: list[tuple[Piece, int, int]] = []  # a piece, the last other word before it (or -1), and its run
         before, weight, run = -1, RARE, NO_RUN
@@ -153,14 +149,7 @@ class Runs:
     def _grow(self) -> None:
         self._parts = np.concatenate((self._parts, np.zeros_like(self._parts)))
         self.slots = np.zeros(2 * len(self.slots), np.uint64)
-        _fill(self._parts, self._number, self.slots)
-
-
-@njit(nogil=True, cache=True)
-def longer(run: int, word: int, slots: NDArray[np.uint64]) -> int:
-    """Return the number of a run and one more word, -1 if there is none."""
-    pair = pack(run, word)
-    return find(pair, hash_pair(pair), slots)
+        put_all(self._parts[1 : self._number], 1, self.slots)
 
 
 @njit(nogil=True, cache=True)
@@ -175,7 +164,7 @@ def _learn(
     run: int,
     number: int,
     slots: NDArray[np.uint64],
-    parts: NDArray[np.int32],
+    parts: NDArray[np.int64],
 ) -> tuple[int, int, np.float32, int, int]:
     """Give numbers to the runs of a piece from `at` on; return the state and where it is full or done."""
     for i in range(at, ids.size):
@@ -184,80 +173,15 @@ def _learn(
             if weights[ids[i]] >= 0:
                 before, weight, run = word, weights[ids[i]], NO_RUN
             elif weight < RARE:
-                found = longer(run, word, slots)
+                found = find(run, word, slots)
                 if found < 0:
                     if number == len(parts):
                         return i, before, weight, run, number
                     found = number
-                    pair = pack(run, word)
-                    put(pair, hash_pair(pair), found, slots)
+                    _put(run, word, found, slots)
                     parts[found, 0], parts[found, 1] = run, word
                     number += 1
                 run = found
         elif ids[i] == END and not across:
             before, weight, run = -1, RARE, NO_RUN
     return ids.size, before, weight, run, number
-
-
-@njit(nogil=True, cache=True)
-def _fill(parts: NDArray[np.int32], number: int, slots: NDArray[np.uint64]) -> None:
-    for run in range(1, number):
-        pair = pack(parts[run, 0], parts[run, 1])
-        put(pair, hash_pair(pair), run, slots)
-
-
-_ENGLISH = "a an the for of with without at from to in on by and or"
-_CONNECTORS = {"english": tuple(_ENGLISH.split())}
-"""Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
-
-_WAYS = f"{', '.join(map(repr, _CONNECTORS))}, a file of words, or a list of words"
-
-
-def check_connectors(given: Any) -> None:
-    """Raise an error if this is neither the name of a set, nor a path, nor words; a file is not read."""
-    if given is None or (isinstance(given, str | Path) and can_be_path(given)):
-        return
-    single = isinstance(given, str | bytes | bytearray | Path) or getattr(given, "shape", None) == ()
-    if single or not isinstance(given, Collection):
-        raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
-    for word in given:
-        spelt = _spelt(word)
-        if not isinstance(spelt, str) or spelt.split() != [spelt] or not spelt.isprintable():
-            raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
-
-
-def connectors_of(given: Any) -> tuple[str, ...]:
-    """Return the words of a set, of a file, or that are given, each once."""
-    if given is None:
-        return ()
-    if isinstance(given, str | Path):
-        return _CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read(Path(given))))
-    words = dict.fromkeys(map(_spelt, given))
-    return tuple(sorted(words) if isinstance(given, set | frozenset) else words)
-
-
-def named(words: tuple[str, ...]) -> str | list[str]:
-    """Return the name of the set that has these words, else a list of them."""
-    return next((name for name, known in _CONNECTORS.items() if set(known) == set(words)), list(words))
-
-
-def _spelt(word: Any) -> Any:
-    """Return an integer as its digits, as tokens are."""
-    return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
-
-
-def _read(path: Path) -> list[str]:
-    try:
-        with open_compressed(path) as stream:
-            data = stream.read()
-    except MissingFileError as error:
-        raise file_error(f"{error}; `connector_words` must be {_WAYS}", error) from None
-    refuse(data[:HEAD], path, "text")
-    try:
-        words = data.decode("utf-8-sig").split()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
-    if not words:
-        raise Any2VecError(f"{path}: has no word; a file of connector words has some, separated by whitespace")
-    return words

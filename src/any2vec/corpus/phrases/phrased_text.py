@@ -8,9 +8,9 @@ import json
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -23,25 +23,25 @@ from any2vec.corpus.phrases.bigrams import find_bigrams
 from any2vec.corpus.phrases.joins import join, joined_blocks, sentence_runs, spelled
 from any2vec.corpus.phrases.pairs import Rule
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import IdText, Progress, no_words, scan_files
+from any2vec.corpus.scan import IdText, Progress, input_files, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
+from any2vec.io.inputs import InputFile, Source, check_unchanged, names_files
 from any2vec.io.memory import disk_errors, memory_errors
 from any2vec.io.outputs import Chunk, Kind, check_writable, marked, start_of, write_in_host_order
-from any2vec.io.streams import list_type, parquet_columns
 from any2vec.io.temporary import temporary_folder
 
 
 class _Pass(NamedTuple):
-    """Pairs of words that one pass joins, the best first: with the connector words between them, counts and scores."""
+    """What one pass joins, the best first: words with the connector words between them, their counts and scores."""
 
-    firsts: Sequence[str]
-    betweens: Sequence[tuple[str, ...]]
-    seconds: Sequence[str]
+    words: Sequence[tuple[str, ...]]
     counts: NDArray[np.int64]
     scores: NDArray[np.float32]
+
+
+_NOTHING: str | int = -1  # where no phrase has begun
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,56 +53,51 @@ class PhraseList:
 
     def joined(self, found: _Pass) -> list[str]:
         """Return the phrases of a pass."""
-        rows = zip(found.firsts, found.betweens, found.seconds, strict=True)
-        return [self.joiner.join((first, *between, second)) for first, between, second in rows]
+        return list(map(self.joiner.join, found.words))
 
     @cached_property
     def digest(self) -> str:
         """A checksum of what determines how words are joined."""
-        pairs = [
-            [list(found.firsts), list(found.seconds), *([found.betweens] if any(found.betweens) else [])]
-            for found in self.passes
-        ]
+        pairs = []
+        for found in self.passes:
+            betweens = [words[1:-1] for words in found.words]
+            columns = [[words[0] for words in found.words], [words[-1] for words in found.words]]
+            pairs.append([*columns, betweens] if any(betweens) else columns)
         return hashlib.sha256(json.dumps([self.joiner, pairs]).encode()).hexdigest()[:32]
 
     def join_tokens(self, tokens: Iterable[Any]) -> list[Any]:
         """Return the tokens of a sentence (integers stand for their decimals) with its phrases joined."""
         left = list(tokens)
-        for heads in self._heads:
+        for steps in self._steps:
             out: list[Any] = []
-            place, head = 0, _Head()  # what may go on from the word at `place`
+            place, head = 0, _NOTHING  # a head begins at `place` of `out`
             for token in left:
                 word = token if isinstance(token, str) else str(int(token))
-                step = head.get(word)
+                step = steps.get((head, word))
                 if isinstance(step, str):
                     out[place:] = [step]
-                    head = _Head()
+                    head = _NOTHING
                     continue
                 if step is None:
-                    place, step = len(out), heads.get(word)
+                    place, step = len(out), word
                 out.append(token)
-                head = _Head() if step is None else step
+                head = step
             left = out
         return left
 
     @cached_property
-    def _heads(self) -> list[dict[str, "_Head"]]:
-        """For each pass, what may follow the first word of a phrase."""
-        every: list[dict[str, _Head]] = []
+    def _steps(self) -> list[dict[tuple[str | int, str], str | int]]:
+        """For each pass, the phrase or the longer head (a number) that a head and a word make; see `joins`."""
+        every: list[dict[tuple[str | int, str], str | int]] = []
         for found in self.passes:
-            heads: dict[str, _Head] = {}
-            rows = zip(found.firsts, found.betweens, found.seconds, self.joined(found), strict=True)
-            for first, between, second, phrase in rows:
-                head = heads.setdefault(first, _Head())
-                for word in between:
-                    head = cast("_Head", head.setdefault(word, _Head()))
-                head[second] = phrase
-            every.append(heads)
+            steps: dict[tuple[str | int, str], str | int] = {}
+            for words, phrase in zip(found.words, self.joined(found), strict=True):
+                head: str | int = words[0]
+                for word in words[1:-1]:
+                    head = steps.setdefault((head, word), len(steps))
+                steps[head, words[-1]] = phrase
+            every.append(steps)
         return every
-
-
-class _Head(dict[str, "str | _Head"]):
-    """The words that may follow the first ones of a phrase: the last word, with the phrase, or a connector word."""
 
 
 def find_phrases(
@@ -117,39 +112,31 @@ def find_phrases(
 ) -> PhraseList:
     """Find phrases, a pass by each rule, on the text that those before have joined; the last join may be left out."""
     passes: list[_Pass] = []
-    sign = joiner.encode()
-    names = [word.encode() for word in connectors]
-    connector_ids = text.add(names)
-    spelt = dict(zip(connector_ids.tolist(), names, strict=True))
+    connector_ids = text.add([word.encode() for word in connectors])
     for number, rule in enumerate(rules, 1):
-        firsts, betweens, seconds, counts, scores = find_bigrams(text, rule, connector_ids, folder, threads)
-        if not len(firsts):
+        found, counts, scores = find_bigrams(text, rule, connector_ids, folder, threads)
+        if not found:
             continue
-        one, two = text.part().words(firsts), text.part().words(seconds)
-        between = [tuple(spelt[word] for word in words) for words in betweens]
-        ranked = sorted(zip((-scores).tolist(), one, two, between, range(len(one)), strict=True))
-        _, one, two, between, order = map(list, zip(*ranked, strict=True))
-        decoded = [[word.decode() for word in words] for words in (one, two)]
-        inner = [tuple(word.decode() for word in words) for words in between]
-        passes.append(_Pass(decoded[0], inner, decoded[1], counts[order], scores[order]))
+        listed = np.unique(np.fromiter(chain.from_iterable(found), np.int64))
+        named = dict(zip(listed.tolist(), text.part().words(listed), strict=True))
+        words = [tuple(named[i] for i in ids) for ids in found]
+        keys = [(-score, one[0], one[-1], one[1:-1]) for score, one in zip(scores.tolist(), words, strict=True)]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        best = [words[i] for i in order]
+        passes.append(_Pass([tuple(map(bytes.decode, one)) for one in best], counts[order], scores[order]))
         if number == len(rules) and not join_last:
             break
-        phrases = text.add([sign.join((a, *inside, b)) for a, inside, b in zip(one, between, two, strict=True)])
-        join(text, firsts[order], [betweens[i] for i in order], seconds[order], phrases)
+        join(text, [found[i] for i in order], text.add(list(map(joiner.encode().join, best))))
     return PhraseList(joiner, passes)
 
 
 def join_phrases(text: IdText, phrases: PhraseList) -> None:
     """Join phrases in a text, which need not be that in which they were found."""
     for found in phrases.passes:
-        firsts, seconds, joined = (
-            text.add([word.encode() for word in column])
-            for column in (found.firsts, found.seconds, phrases.joined(found))
-        )
-        inner = sorted({word for between in found.betweens for word in between})
-        ids = dict(zip(inner, text.add([word.encode() for word in inner]).tolist(), strict=True))
-        betweens = [tuple(ids[word] for word in between) for between in found.betweens]
-        join(text, firsts, betweens, seconds, joined)
+        listed = list(dict.fromkeys(chain.from_iterable(found.words)))
+        ids = dict(zip(listed, text.add([word.encode() for word in listed]).tolist(), strict=True))
+        joined = text.add([phrase.encode() for phrase in phrases.joined(found)])
+        join(text, [tuple(ids[word] for word in words) for words in found.words], joined)
 
 
 _TITLE = "# any2vec phrases "
@@ -160,19 +147,17 @@ _BREAKS = "\t\n\r"
 
 def lines_of(found: PhraseList, settings: dict[str, Any]) -> Iterator[bytes]:
     """Yield the file, passes one after the other; raise an error if a word would break a line."""
-    connected = any(between for one in found.passes for between in one.betweens)
+    connected = any(len(words) > 2 for one in found.passes for words in one.words)
     columns = (*_COLUMNS, _BETWEEN) if connected else _COLUMNS
     yield f"{_TITLE}{json.dumps(settings)}\n{chr(9).join(columns)}\n".encode()
     for number, one in enumerate(found.passes, 1):
-        words = (one.firsts, one.seconds, one.betweens)
-        for phrase, score, count, first, second, between in zip(
-            found.joined(one), one.scores, one.counts, *words, strict=True
-        ):
-            if not first or not second or any(sign in phrase for sign in _BREAKS):
+        for phrase, score, count, words in zip(found.joined(one), one.scores, one.counts, one.words, strict=True):
+            first, *between, last = words
+            if not first or not last or any(sign in phrase for sign in _BREAKS):
                 wrong = "holds a tab or line feed, or an empty token"
                 raise Any2VecError(f"the phrase {shown(phrase)} {wrong}: it cannot be saved as text")
             more = f"\t{' '.join(between)}" if connected else ""
-            yield f"{phrase}\t{score!s}\t{count}\t{number}\t{first}\t{second}{more}\n".encode()
+            yield f"{phrase}\t{score!s}\t{count}\t{number}\t{first}\t{last}{more}\n".encode()
 
 
 def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
@@ -196,12 +181,12 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
         raise Any2VecError(f"{path}: the phrases must be ordered by pass")
     passes = []
     for _, group in groupby(rows, key=lambda row: row[0]):
-        _, firsts, betweens, seconds, counts, scores = zip(*group, strict=True)
-        both = {word for between in betweens for word in between} & {*firsts, *seconds}
-        if both:
-            word = shown(min(both))
-            raise Any2VecError(f"{path}: {word} is a connector word of a phrase, and begins or ends one of this pass")
-        passes.append(_Pass(firsts, betweens, seconds, np.array(counts, np.int64), np.array(scores, np.float32)))
+        _, words, counts, scores = zip(*group, strict=True)
+        inner = {word for one in words for word in one[1:-1]}
+        if both := [word for one in words for word in (one[0], one[-1]) if word in inner]:
+            what = f"{shown(min(both))} is a connector word of a phrase, and begins or ends one of this pass"
+            raise Any2VecError(f"{path}: {what}")
+        passes.append(_Pass(words, np.array(counts, np.int64), np.array(scores, np.float32)))
     return PhraseList(joiner, passes), settings
 
 
@@ -218,18 +203,18 @@ def _settings(lines: list[str]) -> dict[str, Any] | None:
 
 def _row(
     path: Path, number: int, line: str, joiner: str, columns: list[str]
-) -> tuple[int, str, tuple[str, ...], str, int, float]:
+) -> tuple[int, tuple[str, ...], int, float]:
     """Return the pass, the words, the count and the score of a line."""
     fields = line.split("\t")
     try:
-        phrase, score, count, pass_, first, second, *more = fields
+        phrase, score, count, pass_, first, last, *more = fields
         if len(fields) != len(columns):
             raise ValueError
-        row = int(pass_), first, tuple(" ".join(more).split()), second, int(count), float(score)
+        row = int(pass_), (first, *" ".join(more).split(), last), int(count), float(score)
     except ValueError:
         raise Any2VecError(f"{path}, line {number:,}: {shown(line)} is not {', '.join(columns)}") from None
-    numbers = row[0] >= 1 and 0 <= row[4] < 1 << 63 and np.isfinite(row[5])
-    if phrase != joiner.join((first, *row[2], second)) or not first or not second or not numbers:
+    numbers = row[0] >= 1 and 0 <= row[2] < 1 << 63 and np.isfinite(row[3])
+    if phrase != joiner.join(row[1]) or not first or not last or not numbers:
         raise Any2VecError(f"{path}, line {number:,}: {shown(line)} is no phrase with its words, a pass and a count")
     return row
 
@@ -259,7 +244,7 @@ class PhrasedText:
     _block: int = field(default=BLOCK, repr=False)
 
     def __repr__(self) -> str:
-        phrases = sum(len(found.firsts) for found in self.phrases.passes)
+        phrases = sum(len(found.words) for found in self.phrases.passes)
         return f"{type(self).__name__}({shown(self.source)}, {phrases:,} phrases)"
 
     def __iter__(self) -> Iterator[list[Any]]:
@@ -346,8 +331,8 @@ def keep_text(
             if files is None:
                 scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
             else:
-                how = {"threads": threads, "size": block, "raw": raw}
-                scan = scan_files(files, folder, split_inputs(files, 1, range(1)), progress, **how)
+                splits = split_inputs(files, 1, range(1))
+                scan = scan_files(files, folder, splits, progress, threads=threads, size=block, raw=raw)
             if scan.words == 0:
                 raise no_words(files)
             kept = KeptText(IdText.of(scan), files, folder)
@@ -356,28 +341,6 @@ def keep_text(
         raise
     weakref.finalize(kept, temporary.remove)
     return kept
-
-
-def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
-    """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
-    if not names_files(source):
-        return None
-    files = files_of(cast("str | Path | Sequence[str | Path]", source))
-    if column is not None:
-        files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
-        if not files:
-            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
-    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
-    if column is not None and len(tables) < len(files):
-        text = next(file for file in files if file not in tables)
-        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
-    if tables and column is None:
-        path = cast("Path", tables[0].path)
-        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
-    for path in [file.path for file in files if file.path and raw.tokenize]:
-        if column is not None and (kind := list_type(path, column)):
-            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
-    return [replace(file, column=column) for file in files]
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus.blocks import BLOCK
-from any2vec.corpus.phrases.pairs import NPMI, SCORINGS, WORD2PHRASE, Rule, check_connectors, connectors_of, named
+from any2vec.corpus.phrases.pairs import NPMI, SCORINGS, WORD2PHRASE, Rule
 from any2vec.corpus.phrases.phrased_text import (
     PHRASES,
     KeptText,
@@ -21,11 +22,12 @@ from any2vec.corpus.phrases.phrased_text import (
     read_phrases,
 )
 from any2vec.corpus.raw_text import RawText
-from any2vec.errors import Any2VecError, shown
-from any2vec.io.inputs import Source
+from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
+from any2vec.io.compression import open_compressed
+from any2vec.io.inputs import HEAD, Source, refuse
 from any2vec.io.memory import disk_errors, memory_errors
 from any2vec.io.outputs import check_writable, write_in_host_order
-from any2vec.options import Parameters, check_options, documented, option, plain_number
+from any2vec.options import Parameters, can_be_path, check_options, documented, option, plain_number
 
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
@@ -156,7 +158,7 @@ class Phrases(Parameters):
                 raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be a number above 0 (100 is usual)")
         if self.scoring == NPMI and self.delta is not None:
             raise Any2VecError(f"`delta` is {shown(self.delta)}, but npmi has no discount; leave it out")
-        check_connectors(self.connector_words)
+        _check_connectors(self.connector_words)
         given = len(self._thresholds())
         if given == 0 or (self.passes is not None and given > self.passes):
             passes = "" if self.passes is None else f", `passes` {self.passes}"
@@ -280,12 +282,12 @@ class Phrases(Parameters):
         known = {f.name for f in fields(cls)}
         phrases = cls(**{name: value for name, value in settings.items() if name in known})
         phrases.check()
-        phrases._keep(found, connectors_of(phrases.connector_words))
+        phrases._keep(found, _connectors_of(phrases.connector_words))
         return phrases
 
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()
-        connectors = connectors_of(self.connector_words)
+        connectors = _connectors_of(self.connector_words)
         kept = keep_text(source, self.column, self._threads, self._raw, self.progress, self._block)
         self.words_ = kept.text.words
         with memory_errors("the text"), disk_errors(kept.folder):
@@ -341,5 +343,62 @@ class Phrases(Parameters):
             "lowercase": self.lowercase,
             "tokenize": self.tokenize,
             **({} if self.scoring == WORD2PHRASE else {"scoring": self.scoring}),
-            **({"connector_words": named(self._connectors)} if self._connectors else {}),
+            **({"connector_words": _named(self._connectors)} if self._connectors else {}),
         }
+
+
+_ENGLISH = "a an the for of with without at from to in on by and or"
+_CONNECTORS = {"english": tuple(_ENGLISH.split())}
+"""Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
+
+_WAYS = f"{', '.join(map(repr, _CONNECTORS))}, a file of words, or a list of words"
+
+
+def _check_connectors(given: Any) -> None:
+    """Raise an error if this is neither the name of a set, nor a path, nor words; a file is not read."""
+    if given is None or (isinstance(given, str | Path) and can_be_path(given)):
+        return
+    single = isinstance(given, str | bytes | bytearray | Path) or getattr(given, "shape", None) == ()
+    if single or not isinstance(given, Collection):
+        raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
+    for word in given:
+        spelt = _spelt(word)
+        if not isinstance(spelt, str) or spelt.split() != [spelt] or not spelt.isprintable():
+            raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
+
+
+def _connectors_of(given: Any) -> tuple[str, ...]:
+    """Return the words of a set, of a file, or that are given, each once."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Path):
+        return _CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read_connectors(Path(given))))
+    words = dict.fromkeys(map(_spelt, given))
+    return tuple(sorted(words) if isinstance(given, set | frozenset) else words)
+
+
+def _named(words: tuple[str, ...]) -> str | list[str]:
+    """Return the name of the set that has these words, else a list of them."""
+    return next((name for name, known in _CONNECTORS.items() if set(known) == set(words)), list(words))
+
+
+def _spelt(word: Any) -> Any:
+    """Return an integer as its digits, as tokens are."""
+    return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
+
+
+def _read_connectors(path: Path) -> list[str]:
+    try:
+        with open_compressed(path) as stream:
+            data = stream.read()
+    except MissingFileError as error:
+        raise file_error(f"{error}; `connector_words` must be {_WAYS}", error) from None
+    refuse(data[:HEAD], path, "text")
+    try:
+        words = data.decode("utf-8-sig").split()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
+    if not words:
+        raise Any2VecError(f"{path}: has no word; a file of connector words has some, separated by whitespace")
+    return words
