@@ -93,7 +93,6 @@ class Given:
                 raise _frozen_parts()
             if words and not first and not second:
                 raise Any2VecError("`frozen` needs vectors that are given, by `start` or `pretrained`")
-        _check_same("going on or not", [first is None, second is None], communicator)
         known, bounds = _gathered(first[1], communicator) if first else (None, None)
         with together(communicator):
             if first and known:

@@ -144,10 +144,6 @@ class Word2Vec(Estimator):
     def _check_texts(self, texts: Any) -> None:
         check_texts(texts, self.column)
 
-    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary
-        return super()._reported_options(warm_start) | {"vocabulary": given}
-
 
 _TEXTS = 1 << 14  # inferred at a time
 _EACH = 64  # of a thread
@@ -410,9 +406,6 @@ class Doc2Vec(Word2Vec):
             bounds = np.append(0, np.cumsum(list(map(len, ids))))
             found.append(_rows(inference, np.fromiter(chain.from_iterable(ids), np.int32), bounds, options))
         return np.concatenate(found)
-
-    def _check_texts(self, texts: Any) -> None:
-        check_texts(texts, self.column)
 
 
 def _rows(

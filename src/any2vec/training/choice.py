@@ -168,8 +168,7 @@ def choose(
     refused = options.columns_refuse(communicator.size, **given)
     if not refused and (options.batch or 1) * communicator.size > corpus.cuts[-1]:
         refused = "batch", ""
-    why_not = f"`{refused[0]}`" if refused else ""
-    if why_not:
+    if refused:
         name = "pull-opt"
     else:
         fitting = [name for name, needs in found.items() if needs.memory <= has]
@@ -179,7 +178,7 @@ def choose(
         f"{other} would send {size(needs.sent, memory=True)} and take {size(needs.memory, memory=True)} a host"
         for other, needs in found.items()
     )
-    without = f"; no columns, because of {why_not}" if why_not else ""
+    without = f"; no columns, because of `{refused[0]}`" if refused else ""
     line = f"scheme {name}: {shown}; a host has {size(has, memory=True)}{without}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
