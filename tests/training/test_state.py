@@ -61,20 +61,14 @@ def repartitioned(states, hosts):
     ]
 
 
-@pytest.mark.parametrize(("scheme", "keep"), list(zip(NAMES, (1, 4, 9, 4), strict=True)))
-def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(scheme, keep):
+@pytest.mark.parametrize(
+    ("hosts", "scheme", "keep"),
+    [*zip([2] * 4, NAMES, (1, 4, 9, 4), strict=True), *((1, None, keep) for keep in (1, 4, 6))],
+)
+def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(hosts, scheme, keep):
     how = options(epochs=EPOCHS, rounds=3, scheme=scheme)
-    whole, losses, states = run(2, how, keep=keep)
-    resumed, resumed_losses, _ = run(2, how, states)
-    assert bits(resumed) == bits(whole)
-    assert resumed_losses == losses
-
-
-@pytest.mark.parametrize("keep", [1, 4, 6])
-def test_one_host_resumes(keep):
-    how = options(epochs=EPOCHS, rounds=3)
-    whole, losses, states = run(1, how, keep=keep)
-    resumed, resumed_losses, _ = run(1, how, states)
+    whole, losses, states = run(hosts, how, keep=keep)
+    resumed, resumed_losses, _ = run(hosts, how, states)
     assert bits(resumed) == bits(whole)
     assert resumed_losses == losses
 
