@@ -1,4 +1,4 @@
-"""What is kept of a run: figures of its rounds; and what listens to it: checkpoints, checks, callers."""
+"""What is kept of a run: figures of its rounds; and what listens to it: checkpoints and checks."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,6 @@ from any2vec.training.host import Host
 from any2vec.training.options import Decay
 from any2vec.training.progress import RoundTotals
 from any2vec.training.schedule import Schedule
-from any2vec.training.state import TrainingState
 
 if TYPE_CHECKING:
     from any2vec.training.run import Run
@@ -30,7 +29,6 @@ _SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
 _FEW_EPOCHS = 20  # more are not worth a line each
 
 AfterEpoch = Callable[[int, Matrices], dict[str, float]]
-AfterRound = Callable[[TrainingState], None]
 
 
 class RoundDone(NamedTuple):
@@ -147,18 +145,6 @@ class Checkpointing(Listener):
         self._checkpoints.write(run.state_before(number, run.host.scheme.masters), run.host.scheme)
         self._kept = time.monotonic()
         self._keeping = self._kept - began
-
-
-class States(Listener):
-    """Calls a function of the caller's with the state after each round that was not cut."""
-
-    def __init__(self, after_round: AfterRound) -> None:
-        self._call = after_round
-
-    def after_round(self, run: "Run", done: RoundDone) -> None:
-        """Call it."""
-        if not run.interrupted:
-            self._call(run.state_before(done.number + 1, run.host.scheme.rows_of_masters()))
 
 
 class HeldOut(Listener):

@@ -37,10 +37,9 @@ from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, warm_up, warm_up_balance
 from any2vec.sync.wire import FLOAT32
-from any2vec.training.choice import visits_of
+from any2vec.training.choice import rounds_of
 from any2vec.training.host import Copying, Host, Task
 from any2vec.training.options import Options
-from any2vec.training.schedule import default_rounds
 from any2vec.training.state import Start
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
@@ -63,10 +62,7 @@ class RowHost(Host):
         self.counts, self._dim = counts, padded_width(options.dim)
         self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
-        visits, long_rounds = visits_of(corpus, options), combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(
-            communicator.size, visits, self.workers.threads, long_rounds=long_rounds
-        )
+        self.rounds = rounds_of(corpus, options, communicator.size, self.workers.threads)
         self._kept = kept / self._words
         self._check_updates()
         self._plan_copies()

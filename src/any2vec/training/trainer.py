@@ -27,7 +27,7 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
-from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, HeldOut, Listener, States
+from any2vec.training.listeners import AfterEpoch, Checkpointing, Checks, HeldOut, Listener
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.row_host import RowHost
@@ -44,7 +44,6 @@ def train(
     report: Report,
     *,
     after_epoch: AfterEpoch | None = None,
-    after_round: AfterRound | None = None,
     state: TrainingState | None = None,
     checkpoints: Checkpoints | None = None,
     start: Start | None = None,
@@ -56,8 +55,7 @@ def train(
     then. Raise a SharedError if they do not fit into memory, there is nothing to learn from, or values diverge.
 
     `report` receives losses, checks, seconds, speed, memory. `after_epoch` is called on host 0 with the epoch, from 1,
-    and the matrices; only `e` if there are several hosts. The figures it returns are shown and kept. `after_round` is
-    called on every host, but after a round that was cut short, with its state, whose masters must be copied to be kept.
+    and the matrices; only `e` if there are several hosts. The figures it returns are shown and kept.
 
     From a `state` of the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
     others, what is left of the epoch is cut anew. Its masters are of consecutive ranges of vertices. `start` has what
@@ -74,8 +72,6 @@ def train(
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
     listeners: list[Listener] = [Checkpointing(checkpoints)] if checkpoints else []
-    if after_round:
-        listeners.append(States(after_round))
     while True:
         report.sample = float(options.sample)
         partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
