@@ -139,10 +139,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         options = self._checked(communicator, how)
         with self._showing(communicator):
             given = self._given(options, communicator or alone(), warm_start=False)
+            threads = self._threads(options, communicator)
             known = given.known if given else None
             if known and check_words:
                 check_words(known.words)
-            threads = self._threads(options, communicator)
             corpus = self._read(source, threads, communicator, known, check_words, **how)
         vars(corpus)["given"] = self._given_by, given  # a copy would not keep the corpus's files
         return corpus
