@@ -17,7 +17,8 @@ from any2vec.cluster.machine import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
-from any2vec.models.given import Given, check_given, vectors_of
+from any2vec.models.given import Given, check_given
+from any2vec.models.kept import vectors_of
 from any2vec.models.reporting import Reporting, calling, of_text, of_vectors
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
