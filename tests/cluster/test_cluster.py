@@ -17,14 +17,7 @@ from typer.testing import CliRunner
 from any2vec import Word2Vec, cluster
 from any2vec.cli import app
 from any2vec.cluster import ENGINES, Engine, connect, machine
-from any2vec.cluster.communicator import (
-    SharedError,
-    allgather_bytes,
-    allreduce,
-    exchange,
-    from_host,
-    together,
-)
+from any2vec.cluster.communicator import SharedError, allgather_bytes, allreduce, exchange, from_host, together
 from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError

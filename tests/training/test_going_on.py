@@ -537,10 +537,7 @@ def mistakes(earlier, folder):
     bad[2, 3] = np.nan
     words = list(earlier.words)
     return [
-        (
-            {"start": folder / "bare"},
-            "bare: has no training vectors t, .* `training=True`, .*`pretrained`$",
-        ),
+        ({"start": folder / "bare"}, "bare: has no training vectors t, .* `training=True`, .*`pretrained`$"),
         ({"start": folder / "absent"}, "absent: does not exist$"),
         ({"start": earlier, "dim": 20}, "^`start`: vectors of 16 dimensions, but `dim` is 20; give `dim=16`$"),
         ({"pretrained": folder / "bare.bin", "dim": 8}, r"bare\.bin: vectors of 16 dimensions, but `dim` is 8"),
@@ -561,10 +558,7 @@ def mistakes(earlier, folder):
         ({"start": earlier, "frozen": [3.5]}, "^`frozen`: a word is expected, not 3.5$"),
         ({"start": earlier, "frozen": 3}, "^`frozen` is 3; it must be words, a file .*, or 'given'$"),
         ({"start": 3}, "^`start` is 3; it must be Vectors or the path of saved ones$"),
-        (
-            {"pretrained": Word2Vec()},
-            "path of saved ones; an estimator has them as vectors_$",
-        ),
+        ({"pretrained": Word2Vec()}, "path of saved ones; an estimator has them as vectors_$"),
         (
             {"start": folder / "whole", "model": "cbow"},
             "whole: was trained with `model='skipgram'`, not `model='cbow'`; give the",

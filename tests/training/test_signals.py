@@ -215,8 +215,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(
-    ("error", "ignored", "status"),
-    [(RuntimeError, False, 1), (RuntimeError, True, 130), (Any2VecError, True, 1)],
+    ("error", "ignored", "status"), [(RuntimeError, False, 1), (RuntimeError, True, 130), (Any2VecError, True, 1)]
 )
 def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypatch, error, ignored, status):
     def train(self, *_):
