@@ -533,7 +533,7 @@ def read_checkpoint(path: Path) -> Any:
         facts = of_a_run()
     if not isinstance(facts["options"].get("epochs"), int) or not isinstance(facts["corpus"].get("words"), int):
         facts = of_a_run()
-    return read_state(path.parent, facts, Partition.even(8, 1), 6, alone(), lambda _: None)
+    return read_state(path.parent, facts, Partition.even(8, 1), 6, alone(), lambda _: None, warn=lambda _: None)
 
 
 @cache

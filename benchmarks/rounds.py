@@ -24,7 +24,7 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators.base import ThreadStats
 from any2vec.samples.windows import Slice
-from any2vec.sync.combiners import Combiner, Round, Touched
+from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
@@ -51,9 +51,7 @@ class Noting:
         self._combine, self._compute = Scheme.combine, trainer.Run._compute
         note, numbers = self, self._numbers
 
-        def combine(
-            scheme: Scheme, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
-        ) -> Combined:
+        def combine(scheme: Scheme, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:
             masters = scheme.masters
             before = {"e": masters.embedding.copy(), "t": masters.training.copy()}
             updates = {
@@ -61,7 +59,7 @@ class Noting:
                 for label, change in changes.items()
             }
             sums = _added(before, changes) if round_.number in numbers else 0
-            combined = note._combine(scheme, changes, here, round_, combiner)
+            combined = note._combine(scheme, changes, round_, combiner)
             if round_.number in numbers:
                 after = {"e after": masters.embedding.copy(), "t after": masters.training.copy()}
                 counts = {f"{label} updates": found for label, found in updates.items()}

@@ -31,15 +31,31 @@ needs_mpi = pytest.mark.skipif(
     reason="no MPI: pip install '.[mpi]'",
 )
 
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
+
+
+def inherited():
+    """Return the environment as it is where no launcher started this process."""
+    return {name: value for name, value in os.environ.items() if name not in VARIABLES}
+
+
+LISTENING = """
+def listening():
+    \"\"\"Return where this process listens, as hexadecimal addresses.\"\"\"
+    names = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    own = {os.readlink(name) for name in names if os.path.islink(name)}
+    lines = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/self/net/{name}").readlines()[1:]]
+    return {fields[1].partition(":")[0] for fields in lines if fields[3] == "0A" and f"socket:[{fields[9]}]" in own}
+"""
+
 
 def run_python(*arguments, ranks=None, cwd=None, timeout=60, environment=()):
     """Run Python on ranks, or, without `ranks`, in a process that no launcher started; warnings are errors."""
-    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     launcher = [MPIEXEC, "-n", str(ranks)] if ranks else []
     return subprocess.run(
         [*launcher, sys.executable, "-W", "error", *map(str, arguments)],
         cwd=cwd,
-        env=inherited | (OPEN_MPI if ranks else {}) | dict(environment),
+        env=inherited() | (OPEN_MPI if ranks else {}) | dict(environment),
         capture_output=True,
         text=True,
         timeout=timeout,

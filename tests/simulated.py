@@ -67,6 +67,16 @@ def read(sentences, hosts):
     return read_corpus(sentences, min_count=1, cache=None, hosts=hosts)
 
 
+def pressed_after(number):
+    """A callback of epochs, or of rounds, that presses Ctrl-C after one of them."""
+
+    def press(epoch, *_):
+        if number == (epoch["round"] if isinstance(epoch, dict) else epoch):
+            raise KeyboardInterrupt
+
+    return press
+
+
 def interrupted(model, source):
     """Fit a model that is interrupted: it keeps what is trained."""
     with pytest.raises(KeyboardInterrupt):

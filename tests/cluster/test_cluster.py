@@ -17,14 +17,7 @@ from typer.testing import CliRunner
 from any2vec import Word2Vec, cluster
 from any2vec.cli import app
 from any2vec.cluster import ENGINES, Engine, connect, machine
-from any2vec.cluster.communicator import (
-    SharedError,
-    allgather_bytes,
-    allreduce,
-    exchange,
-    from_host,
-    together,
-)
+from any2vec.cluster.communicator import SharedError, allgather_bytes, allreduce, exchange, from_host, together
 from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
@@ -124,13 +117,13 @@ def test_allgather(hosts, dtype):
             np.testing.assert_array_equal(got, np.stack(values))
 
 
-def deal(rng, hosts, width, shared):
+def deal(rng, hosts, width, shared, dtype):
     """Draw counts, rows and starts for all hosts, and what each host must get, by a plain loop."""
     counts = rng.integers(0, 4, (hosts, hosts)) * rng.integers(0, 2, (hosts, hosts))
     sends, starts = [], []
     for h in range(hosts):
         rows = int(counts[h].sum()) + int(rng.integers(0, 3))
-        sends.append(rng.integers(0, 1000, (rows, width)).astype(np.float32))
+        sends.append(rng.integers(0, 1000, (rows, width, 2)).astype(dtype))
         one_by_one = np.cumsum(counts[h]) - counts[h]
         starts.append(rng.integers(0, rows - counts[h] + 1) if shared else one_by_one)
     expected = [
@@ -140,15 +133,17 @@ def deal(rng, hosts, width, shared):
     return counts, sends, starts, expected
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 3), st.booleans(), st.booleans())
-def test_alltoallv_is_what_a_plain_loop_does(seed, hosts, width, shared, later):
-    counts, sends, starts, expected = deal(np.random.default_rng(seed), hosts, width, shared)
+@settings(max_examples=100)
+@given(
+    st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 3), st.booleans(), st.booleans(), st.sampled_from(DTYPES)
+)
+def test_alltoallv_is_what_a_plain_loop_does(seed, hosts, width, shared, later, dtype):
+    counts, sends, starts, expected = deal(np.random.default_rng(seed), hosts, width, shared, dtype)
 
     def program(host):
         h = host.rank
         send, mine = sends[h].copy(), counts[:, h].copy()
-        receive = np.full((mine.sum() + 1, width), -1, np.float32)
+        receive = np.ones((mine.sum() + 1, width, 2), dtype)
         given = (send, counts[h], receive, mine, starts[h] if shared else None)
         if later:
             request = host.ialltoallv(*given)
@@ -157,24 +152,11 @@ def test_alltoallv_is_what_a_plain_loop_does(seed, hosts, width, shared, later):
             request.wait()
         else:
             host.ialltoallv(*given).wait()
-        send[:] = -2
-        assert (receive[-1] == -1).all()
+        send[:] = 0  # its buffer is its own again
+        assert (receive[-1] == 1).all()
         return receive[:-1].tolist()
 
     assert simulate(hosts, 2, program) == expected
-
-
-@pytest.mark.parametrize("hosts", SIZES)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_alltoallv_of_any_dtype_and_shape(hosts, dtype):
-    def program(host):
-        ones = np.ones(host.size, np.int64)
-        send = np.arange(host.size * 6).reshape(host.size, 2, 3).astype(dtype)
-        receive = np.empty_like(send)
-        host.ialltoallv(send, ones, receive, ones).wait()
-        return np.array_equal(receive, np.stack([send[host.rank]] * host.size))
-
-    assert all(simulate(hosts, 2, program))
 
 
 @pytest.mark.parametrize("hosts", SIZES)
@@ -414,6 +396,13 @@ def test_a_mistake_in_the_program_is_told_and_hangs_nobody():
     with pytest.raises(ValueError, match="same shape"):
         simulate(2, 1, lambda host: host.allgather(np.zeros(host.rank)))
 
+    def rows_differ(host):
+        rows = np.zeros((2, 1 + host.rank), np.float32)
+        host.ialltoallv(rows, several(1, 1), rows.copy(), several(1, 1)).wait()
+
+    with pytest.raises(ValueError, match="different rows"):
+        simulate(2, 1, rows_differ)
+
 
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize(
@@ -444,15 +433,6 @@ def test_sizes_that_do_not_fit_are_refused(hosts, change, message):
         simulate(hosts, 1, program)
 
 
-def test_hosts_must_send_the_same_kind_of_row():
-    def program(host):
-        rows = np.zeros((2, 1 + host.rank), np.float32)
-        host.ialltoallv(rows, several(1, 1), rows.copy(), several(1, 1)).wait()
-
-    with pytest.raises(ValueError, match="different rows"):
-        simulate(2, 1, program)
-
-
 def test_many_hosts():
     hosts = 128
 
@@ -473,24 +453,17 @@ def test_numpy_treats_overflow_as_it_does_in_the_caller():
 
 
 @pytest.mark.parametrize("hosts", SIZES)
-def test_allreduce_adds_in_host_order(hosts):
-    values = np.random.default_rng(0).standard_normal((hosts, 1000)).astype(np.float32) * 1e4
+@pytest.mark.parametrize("at_a_time", [None, 4])
+def test_allreduce_adds_in_host_order(hosts, at_a_time, monkeypatch):
+    if at_a_time:
+        monkeypatch.setattr("any2vec.cluster.communicator._GATHERED", 4 * hosts * at_a_time)
+    values = np.random.default_rng(0).standard_normal((hosts, 3, 300)).astype(np.float32) * 1e4
     total = values[0].copy()
     for h in range(1, hosts):
         total = total + values[h]
     for got in simulate(hosts, 2, lambda host: allreduce(host, values[host.rank])):
-        assert got.dtype == np.float32
+        assert (got.dtype, got.shape) == (np.float32, (3, 300))
         assert got.tobytes() == total.tobytes()
-
-
-@pytest.mark.parametrize("hosts", SIZES)
-def test_allreduce_of_long_arrays_has_the_same_bits(hosts, monkeypatch):
-    values = np.random.default_rng(0).standard_normal((hosts, 3, 7)).astype(np.float32) * 1e4
-    wanted = simulate(hosts, 2, lambda host: allreduce(host, values[host.rank]))
-    monkeypatch.setattr("any2vec.cluster.communicator._GATHERED", 4 * hosts * 4)  # four numbers at a time
-    for got in simulate(hosts, 2, lambda host: allreduce(host, values[host.rank])):
-        assert got.tobytes() == wanted[0].tobytes()
-        assert got.shape == (3, 7)
     for shape in ((), (0,), (5, 0)):
         assert simulate(hosts, 2, lambda host, shape=shape: allreduce(host, np.ones(shape, bool)))[0].shape == shape
 

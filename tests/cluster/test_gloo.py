@@ -1,7 +1,5 @@
 """Hosts that are processes of torch.distributed: the environment says how many."""
 
-import importlib.util
-import os
 import re
 import signal
 import socket
@@ -14,8 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from marks import slow
-from ranks import VARIABLES, run_python
-from simulated import text
+from ranks import LISTENING, VARIABLES, inherited, needs_torch, run_python
 from typer.testing import CliRunner
 
 from any2vec import cluster
@@ -25,7 +22,6 @@ from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.report.log import read_report
 from any2vec.report.page import facts, figure_of, panels
 
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 START = f"""
 import os, sys, time
 sys.path = {sys.path!r}
@@ -44,12 +40,11 @@ def start(*arguments, hosts, cwd=None, environment=()):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": str(hosts)}
-    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     return [
         subprocess.Popen(
             [sys.executable, *map(str, arguments)],
             cwd=cwd,
-            env=inherited | address | {"RANK": str(rank)} | dict(environment),
+            env=inherited() | address | {"RANK": str(rank)} | dict(environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -65,13 +60,6 @@ def ends(processes, seconds=60):
     finally:
         for process in processes:
             process.kill()
-
-
-@pytest.fixture
-def corpus(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(200, words=30))) + "\n")
-    return tmp_path
 
 
 @needs_torch
@@ -375,21 +363,6 @@ def test_launched_is_read_from_the_environment(monkeypatch):
         cluster.connect()
 
 
-LISTENS = """
-def listening():
-    names = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
-    own = {os.readlink(name) for name in names if os.path.islink(name)}
-    found = set()
-    for name in ("tcp", "tcp6"):
-        for line in open(f"/proc/self/net/{name}").read().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
-                found.add(fields[1].partition(":")[0])
-    return found
-print(sorted(listening()))
-"""
-
-
 @needs_torch
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="no /proc")
 @pytest.mark.parametrize(
@@ -402,7 +375,7 @@ print(sorted(listening()))
 )
 def test_hosts_listen_where_they_must(environment, everywhere):
     """On one machine, on its loopback interface only; Kubernetes tells the first host that it is called localhost."""
-    found = ends(start("-c", START + LISTENS, hosts=2, environment=environment))
+    found = ends(start("-c", START + LISTENING + "print(sorted(listening()))", hosts=2, environment=environment))
     assert [status for status, *_ in found] == [0, 0], found
     said = [text.strip() for _, text, _ in found]
     loopback = "['0100007F']"

@@ -1,6 +1,5 @@
 """Hosts that are ranks of MPI: scripts that run under mpiexec."""
 
-import os
 import re
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from marks import slow
-from ranks import MPIEXEC, VARIABLES, needs_mpi, run_python
+from ranks import LISTENING, MPIEXEC, VARIABLES, inherited, needs_mpi, run_python
 
 from any2vec.cluster import mpi
 from any2vec.cluster.communicator import time_limit
@@ -330,20 +329,18 @@ def test_time_limits(monkeypatch):
 @pytest.mark.skipif(not Path(MPIEXEC or "").with_name("mpiexec.gforker").exists(), reason="no MPICH with gforker")
 def test_ranks_that_open_no_port(tmp_path):
     """As SECURITY.md says."""
-    script = """
-    names = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
-    own = {os.readlink(name) for name in names if os.path.islink(name)}
-    for name in ("tcp", "tcp6"):
-        for line in open(f"/proc/self/net/{name}").read().splitlines()[1:]:
-            assert not (line.split()[3] == "0A" and f"socket:[{line.split()[9]}]" in own), line
-    assert world.allgather(np.array([world.rank])).tolist() == [[0], [1], [2]]
-    """
+    script = (
+        LISTENING
+        + """
+assert not listening()
+assert world.allgather(np.array([world.rank])).tolist() == [[0], [1], [2]]
+"""
+    )
     path = tmp_path / "script.py"
-    path.write_text(START + textwrap.dedent(script), "utf-8")
+    path.write_text(START + script, "utf-8")
     command = [Path(MPIEXEC).with_name("mpiexec.gforker"), "-n", "3", sys.executable, path]
-    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     ran = subprocess.run(
-        command, env=inherited | {"UCX_TLS": "self,sm"}, capture_output=True, text=True, timeout=60, check=False
+        command, env=inherited() | {"UCX_TLS": "self,sm"}, capture_output=True, text=True, timeout=60, check=False
     )
     assert ran.returncode == 0, ran.stderr
 

@@ -23,13 +23,6 @@ TRAIN = [*KERNEL, "--min-count", "1", "--epochs", "2", "--threads", "1", "--no-c
 FIRST = "import os; rank = int(os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK', '0')));"
 
 
-@pytest.fixture
-def corpus(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(200, words=30))) + "\n")
-    return tmp_path
-
-
 def run(folder, *arguments, ranks, main=MAIN):
     """Run `any2vec words` on the corpus, on ranks that are `main` (Python)."""
     given = ["words", "text.txt", *TRAIN, *arguments]

@@ -1,6 +1,5 @@
 """Hosts that srun starts: processes with the variables that Slurm sets."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -8,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ranks import VARIABLES, run_python
-from simulated import text
+from ranks import VARIABLES, inherited, needs_torch, run_python
 from typer.testing import CliRunner
 
 from any2vec import cluster
@@ -17,7 +15,6 @@ from any2vec.cli import app
 from any2vec.cluster import connect, slurm
 from any2vec.errors import Any2VecError
 
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 TRAIN = ["words", "text.txt", "--dim", "8", "--window", "3", "--negative", "3", "--min-count", "1", "--threads", "1"]
 TRAIN += ["--epochs", "1", "--no-cache"]
 
@@ -67,13 +64,6 @@ def environment(monkeypatch):
             monkeypatch.setenv(name, value)
 
     return put
-
-
-@pytest.fixture
-def corpus(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(100, words=30))) + "\n")
-    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -145,12 +135,11 @@ def test_where_tasks_meet(environment):
 
 def srun(*arguments, tasks=4, **more):
     """Start four processes as ``srun python ...`` does; return what they say, if they end well."""
-    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     number = os.getpid() % 1000
     hosts = [
         subprocess.Popen(
             [sys.executable, "-W", "error", *arguments],
-            env=inherited | step(rank, tasks, number) | {k: v.format(rank=rank) for k, v in more.items()},
+            env=inherited() | step(rank, tasks, number) | {k: v.format(rank=rank) for k, v in more.items()},
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 from scipy.sparse import csr_array
 from simulated import NAMES
 from typer.testing import CliRunner
@@ -300,48 +299,18 @@ def test_walks_are_written_by_one_process(run, monkeypatch):
     assert not Path("walks.txt").exists()
 
 
-def test_evaluate_nodes(run):
-    assert run("nodes", KARATE.edges, "-o", "v.bin", *OPTIONS, "--walks", 10, "--epochs", 10).exit_code == 0
-    shares = ("--ratios", "30,60", "--shuffles", 3, "--threads", 1)
-    result = run("evaluate", "nodes", "v.bin", KARATE.labels, *shares, "--json", "f.json")
-    assert result.exit_code == 0, result.output
-    head, *rows = [line.split() for line in result.stdout.splitlines()]
-    assert head == ["labelled", "30", "%", "60", "%"]
-    assert {row[0]: len(row) for row in rows if row[0].endswith("F1")} == {
-        "Micro-F1": 3,
-        "Macro-F1": 3,
-        "Samples-F1": 3,
-    }
-    assert rows[-1] == ["34", "vertices,", "2", "labels,", "3", "shuffles"]
-    assert json.loads(Path("f.json").read_text())["ratios"][1]["micro"]["mean"] > 60
-
-
 @pytest.fixture
 def inputs(run, tmp_path):
     (tmp_path / "good.edges").write_text("a b\nb c\n")
     (tmp_path / "cycle.edges").write_text("a b\nb c\nc a\n")
     (tmp_path / "blanks.edges").write_text("New York\tBoston\nBoston\tSalem\n")
-    (tmp_path / "empty.edges").write_text("")
-    (tmp_path / "comments.edges").write_text("# nothing\n")
     (tmp_path / "bad.edges").write_text("a b\nc\n")
-    (tmp_path / "nan.edges").write_text("a b 1\nb c nan\n")
-    (tmp_path / "minus.edges").write_text("a b 1\nb c -1\n")
-    savemat(tmp_path / "other.mat", {"matrix": csr_array(np.eye(3))})
-    savemat(tmp_path / "no_edges.mat", {"network": csr_array((3, 3))})
-    (tmp_path / "text.mat").write_text("a b\n")
     return set(tmp_path.iterdir())
 
 
 ERRORS = {
     "missing": (["missing.edges"], "missing.edges"),
-    "empty": (["empty.edges"], "empty.edges"),
-    "comments": (["comments.edges"], "comments.edges"),
     "line": (["bad.edges"], "bad.edges, line 2"),
-    "nan": (["nan.edges"], "nan.edges, line 2"),
-    "minus": (["minus.edges"], "minus.edges, line 2"),
-    "no key": (["other.mat"], "other.mat: has no matrix 'network'; it has 'matrix'"),
-    "no edges": (["no_edges.mat"], "no_edges.mat"),
-    "no mat": (["text.mat"], "text.mat: is not a Matlab file"),
     "format": (["good.edges", "--format", "csv"], "--format is 'csv'"),
     "p": (["good.edges", "--p", "0"], "--p is 0.0; it must be a number above 0"),
     "p is no number": (["good.edges", "--p", "nan"], "--p is nan; it must be a number above 0"),
@@ -411,11 +380,3 @@ def test_graph_is_not_written_over(run, inputs, tmp_path, command):
     assert (tmp_path / "good.edges").read_text() == "a b\nb c\n"
     assert result.exit_code == 1
     assert isinstance(result.exception, Any2VecError)
-
-
-def test_labels_of_unknown_vertices(run, inputs, tmp_path):
-    (tmp_path / "who.labels").write_text("a 1\nb 2\nwho 1\n")
-    assert run("nodes", "good.edges", "-o", "v.txt", *OPTIONS).exit_code == 0
-    result = run("evaluate", "nodes", "v.txt", "who.labels")
-    assert result.exit_code == 1
-    assert "1 of 3 labelled vertices have no vector: 'who'" in str(result.exception)

@@ -42,27 +42,9 @@ ODD = [
     *("", " ", "0", "4", "rich", "given", "auto", "\0", "\ud800", "x" * 5000, b"", b"x", bytearray(b"x")),
     *((), [], {}, set(), frozenset("a"), {"a": 1}, [1], ["a"], (1, 2), range(3), iter("ab"), 1j),
     *(Fraction(1, 40), Fraction(10**400), Decimal("0.025"), Decimal("1e400"), Decimal("nan"), Decimal("snan")),
-    *(
-        Path(),
-        Path("x"),
-        datetime.date(2000, 1, 1),
-        int,
-        object,
-        object(),
-        len,
-        lambda: 1,
-        lambda *_: None,
-        Unshowable(),
-    ),
-    *(
-        np.bool(1),
-        np.str_("cbow"),
-        np.datetime64("2000-01-01"),
-        np.array(3),
-        np.array([1, 2]),
-        np.array("a"),
-        np.ones(3),
-    ),
+    *(Path(), Path("x"), datetime.date(2000, 1, 1), int, object, object(), len, lambda: 1, lambda *_: None),
+    *(Unshowable(), np.bool(1), np.str_("cbow"), np.datetime64("2000-01-01")),
+    *(np.array(3), np.array([1, 2]), np.array("a"), np.ones(3)),
     *(kind(3) for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)),
     *(kind(0.5) for kind in (np.float16, np.float32, np.float64, np.longdouble)),
     *(np.float32("nan"), np.float32("inf"), np.complex64(1), np.ma.masked),
@@ -171,12 +153,9 @@ def test_numbers_of_other_kinds_are_numbers(name, value, plain):
 
 def test_a_communicator_that_is_none():
     for value in ("mpi", 3, object):
-        with pytest.raises(Any2VecError, match="`communicator` is"):
-            Word2Vec(min_count=1).fit(SENTENCES, communicator=value)
-        with pytest.raises(Any2VecError, match="`communicator` is"):
-            Word2Vec(min_count=1).read(SENTENCES, value)
-        with pytest.raises(Any2VecError, match="`communicator` is"):
-            DeepWalk().fit(EDGES, communicator=value)
+        for call in (Word2Vec(min_count=1).fit, Word2Vec(min_count=1).read, DeepWalk().fit):
+            with pytest.raises(Any2VecError, match="`communicator` is"):
+                call(SENTENCES, communicator=value)
 
 
 REFUSED = [

@@ -64,33 +64,17 @@ class DiedError(Exception):
 
 
 class Machine:
-    """A folder on a disk, and the hosts that use it.
+    """A folder on a disk, another one, with data, that is read, and the hosts that use them.
 
-    Parameters
-    ----------
-    root : Path
-        The folder.
-    data : Path
-        Another one, which is read.
-    seed : int
-        Of what a power cut loses.
-    fault : dict
-        With "key", "number" (of the event of this key) and "what".
-
-    Attributes
-    ----------
-    events : list
-        Key and number of all, and whether the main thread made it.
-    struck_in : set of str
-        Files of the functions that a signal interrupted; shutil.py if removing a folder failed.
+    The `seed` is of what a power cut loses. A `fault` has "key", "number" (of the event of this key) and "what".
     """
 
     def __init__(self, root: Path, data: Path, seed: int, fault: dict | None = None) -> None:
         self._roots = {"": str(root), "data": str(data)}
         self._seed, self._fault = seed, fault or {}
         self.pause: Callable[[], None] = lambda: None
-        self.events: list[tuple[tuple, int, bool]] = []
-        self.struck_in: set[str] = set()
+        self.events: list[tuple[tuple, int, bool]] = []  # keys and numbers, and whether the main thread made it
+        self.struck_in: set[str] = set()  # files of functions that a signal interrupted; shutil.py if removing failed
         self._full = False
         self._counts: Counter = Counter()
         self._lock = threading.Lock()

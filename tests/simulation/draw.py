@@ -15,53 +15,26 @@ ERRORS = ("ENOSPC", "EIO", "EDQUOT", "short", "full")  # "full": nothing more ca
 
 @dataclass(kw_only=True)
 class Case:
-    """A run of a seed.
-
-    Attributes
-    ----------
-    estimator : str
-        Name of the class.
-    options : dict
-        Of the estimator, in all runs.
-    source : dict
-        How the data are made (`sources`), and in which form they are given.
-    hosts : int
-        H.
-    cluster : bool
-        Whether each host calls `fit` with a communicator, as on a cluster; else one call simulates all.
-    other : dict
-        Options of the disturbed run that may not change a bit.
-    going_on : dict
-        Of what runs begin with: "how", one of start, warm_start, pretrained; "frozen"; "form", memory or saved.
-    every : int or None
-        Rounds between two checkpoints.
-    output : str
-        Name to save to; its ending is the format.
-    earlier : bool
-        Whether there is an output of an earlier run.
-    cached, logged : bool
-        Whether there is a cache of corpora, and a log.
-    fault : dict
-        "kind", and "at", which of the events that the undisturbed run has (a share of them).
-    then : int or None
-        Hosts of the run that goes on from the checkpoint.
-    """
+    """A run of a seed."""
 
     seed: int
-    estimator: str = "Word2Vec"
-    options: dict = field(default_factory=dict)
+    estimator: str = "Word2Vec"  # name of the class
+    options: dict = field(default_factory=dict)  # of the estimator, in all runs
+    # how the data are made (`sources`), and in which form they are given
     source: dict = field(default_factory=lambda: {"form": "sentences", "seed": 0})
     hosts: int = 1
-    cluster: bool = False
-    other: dict = field(default_factory=dict)
+    cluster: bool = False  # whether each host calls `fit` with a communicator; else one call simulates all
+    other: dict = field(default_factory=dict)  # options of the disturbed run that may not change a bit
+    # of what runs begin with: "how", one of start, warm_start, pretrained; "frozen"; "form", memory or saved
     going_on: dict = field(default_factory=dict)
-    every: int | None = None
-    output: str = "v"
-    earlier: bool = False
-    cached: bool = False
-    logged: bool = False
+    every: int | None = None  # rounds between two checkpoints
+    output: str = "v"  # name to save to; its ending is the format
+    earlier: bool = False  # whether there is an output of an earlier run
+    cached: bool = False  # whether there is a cache of corpora
+    logged: bool = False  # and a log
+    # "kind", and "at", which of the events that the undisturbed run has (a share of them)
     fault: dict = field(default_factory=dict)
-    then: int | None = None
+    then: int | None = None  # hosts of the run that goes on from the checkpoint
 
     def __str__(self) -> str:
         """Python that makes it."""

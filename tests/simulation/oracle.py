@@ -35,13 +35,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Trained:
-    """What a run gives.
-
-    Attributes
-    ----------
-    matrices : list of array
-        e, t, and the vectors of documents, of all hosts.
-    """
+    """What a run gives: `matrices` are e, t, and the vectors of documents, of all hosts."""
 
     words: list[str]
     counts: list[int]

@@ -1,6 +1,7 @@
 """Checkpoints: what ends early is gone on with, to the same bits; what is damaged, or of another run, is named."""
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from marks import slow
 from ranks import needs_mpi, run_python
-from simulated import Said, text
+from simulated import Said, pressed_after, text
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
@@ -431,12 +432,6 @@ def test_a_finished_run_is_said_to_be_finished(tmp_path, whole):
     ("change", "message"),
     [
         (lambda manifest: manifest | {"format": 1}, "has format 1; this any2vec reads 2; no checkpoint is left in"),
-        (
-            lambda manifest: manifest | {"shards": [{**s, "crc32": "ab"} for s in manifest["shards"]]},
-            "damaged: `crc32` is 'ab'",
-        ),
-        (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: `hosts` is 3"),
-        (lambda manifest: manifest | {"options": manifest["options"] | {"wire": "f8"}}, "damaged: `wire` is 'f8'"),
         (lambda _: "{", "damaged: not JSON: "),
     ],
 )
@@ -449,38 +444,32 @@ def test_manifests_of_another_format(tmp_path, change, message):
         fit(resume=tmp_path)
 
 
-def test_a_full_disk_does_not_end_training(tmp_path, made, monkeypatch):
-    header_of, calls = module.header_of, []
+NO_SPACE, NO_MEMORY = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), MemoryError()
 
-    def full(shapes):
-        calls.append(shapes)
-        if 3 < len(calls) <= 9:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return header_of(shapes)
 
-    monkeypatch.setattr(module, "header_of", full)
+@pytest.mark.parametrize(
+    ("owner", "name", "fails", "error", "why"),
+    [
+        (module, "header_of", range(3, 9), NO_SPACE, "No space left on device"),
+        (module, "put", [4], NO_MEMORY, "there is too little memory"),
+        (checkpoint_files, "put", [1], NO_SPACE, "No space left on device"),
+    ],
+    ids=["shards of two versions", "a note, by the thread that writes it", "a manifest"],
+)
+def test_what_cannot_be_written_does_not_end_training(tmp_path, made, monkeypatch, owner, name, fails, error, why):
+    write, calls = getattr(owner, name), itertools.count()
+
+    def failing(*given, **more):
+        if next(calls) in fails:
+            raise error
+        return write(*given, **more)
+
+    monkeypatch.setattr(owner, name, failing)
     display = Said()
-    whole, found = made[1], fit(tmp_path, verbose=display)
-    assert same(whole, found)
-    said = [line for line in display.lines if "could not be written on host" in line]
-    assert len(said) == 1  # of two such checkpoints
-    assert "No space left on device; training goes on; the last one is number 1" in said[0]
-    assert same(fit(resume=tmp_path), whole)
-
-
-def test_a_manifest_that_cannot_be_written(tmp_path, monkeypatch):
-    put = checkpoint_files.put
-
-    def failing(path, content, **more):
-        if path.name == "000002.json":
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        put(path, content, **more)
-
-    monkeypatch.setattr(checkpoint_files, "put", failing)
-    display = Said()
-    fit(tmp_path, verbose=display)
-    assert any("Input/output error; training goes on" in line for line in display.lines)
-    assert 2 not in versions(tmp_path)
+    assert same(fit(tmp_path, verbose=display), made[1])
+    (line,) = [line for line in display.lines if "could not be written on host " in line]
+    assert f": {why}; training goes on; the last one is number 1" in line
+    assert same(fit(resume=tmp_path), made[1])
 
 
 def test_two_runs_in_one_folder(tmp_path):
@@ -638,13 +627,8 @@ def test_a_run_whose_epochs_follow_from_the_text_goes_on(hosts, tmp_path):
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "hosts": hosts}
     sentences = [["a", "b", "c", "d"], ["b", "a"]] * 40
     whole = Word2Vec(**how).fit(sentences)
-
-    def stop(figures):
-        if figures["round"] == 9:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        Word2Vec(**how, checkpoint=tmp_path, checkpoint_every=1, on_round=stop).fit(sentences)
+        Word2Vec(**how, checkpoint=tmp_path, checkpoint_every=1, on_round=pressed_after(9)).fit(sentences)
     again = Word2Vec(**how, resume=tmp_path).fit(sentences)
     assert len(again.loss_) == 15
     assert again.vectors_.matrix.tobytes() == whole.vectors_.matrix.tobytes()

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from marks import slow_but
-from simulated import Said, interrupted, text
+from simulated import Said, interrupted, pressed_after, text
 
 from any2vec import Word2Vec
 from any2vec.training import choice, column_host, ending, listeners, row_host
-from any2vec.training.checkpoints import checkpoint
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
@@ -53,12 +52,6 @@ def after_words(words, happens):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_host.RowHost, "open", opening)
         yield
-
-
-@pytest.fixture
-def always_late(monkeypatch):
-    monkeypatch.setattr(checkpoint.Checkpoints, "late", lambda _: True)
-    monkeypatch.setattr(listeners, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
 
 
 def pause(host):
@@ -106,16 +99,6 @@ def test_pausing_changes_no_bit(tmp_path):
     assert kept.loss_ == whole.loss_
 
 
-def test_a_checkpoint_that_is_late_cuts_a_round(tmp_path, monkeypatch, always_late):
-    monkeypatch.setattr(row_host.RowHost, "work", looking(row_host.RowHost.work))
-    written, write = [], listeners.Checkpointing._write
-    monkeypatch.setattr(
-        listeners.Checkpointing, "_write", lambda self, run, at: (written.append(run.cut), write(self, run, at))
-    )
-    fit(checkpoint=tmp_path, epochs=1)
-    assert [cut is not None for cut in written] == [True, False]
-
-
 def looking(work):
     """Let a host look once before it computes, as it does while it computes for long."""
     looked = []
@@ -129,15 +112,19 @@ def looking(work):
     return working
 
 
-def test_checkpoints_by_rounds_are_by_rounds(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("how", "cut"),
+    [({"checkpoint_minutes": 0, "epochs": 1}, [True, False]), ({"checkpoint_every": 2, "epochs": 4}, [False] * 2)],
+)
+def test_a_checkpoint_that_is_late_cuts_a_round_but_not_by_rounds(tmp_path, monkeypatch, how, cut):
     monkeypatch.setattr(listeners, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     monkeypatch.setattr(row_host.RowHost, "work", looking(row_host.RowHost.work))
     written, write = [], listeners.Checkpointing._write
     monkeypatch.setattr(
         listeners.Checkpointing, "_write", lambda self, run, at: (written.append(run.cut), write(self, run, at))
     )
-    fit(checkpoint=tmp_path, checkpoint_every=2, epochs=4)
-    assert written == [None] * 2
+    fit(checkpoint=tmp_path, **how)
+    assert [left is not None for left in written] == cut
 
 
 @pytest.mark.parametrize("signal", ["SIGTERM", "Ctrl-C"])
@@ -167,6 +154,16 @@ def counted(folder):
     return manifest["epoch"], meter["words"] + part[0], left
 
 
+def lost_nothing(folder, how):
+    """Check that what a run did and what it left are all of the text, and that it is gone on with to the end."""
+    epoch, done, left = counted(folder)
+    assert left > 0
+    assert done + left == (epoch + 1) * WORDS
+    resumed = Word2Vec(**HOW | how, checkpoint=folder, resume=folder).fit(SENTENCES)
+    assert counted(folder) == (2, 3 * WORDS, 0)
+    return resumed
+
+
 HOSTS = [
     {"hosts": 3, "rounds": 2},
     {"hosts": 2, "rounds": 2, "scheme": "pull-opt"},
@@ -186,11 +183,8 @@ def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch
             host.interrupts.interrupt("SIGTERM")
             host.interrupts.watch()
 
-    how = how | {"checkpoint": tmp_path}
     with after_words(30, press):
-        interrupted(Word2Vec(**HOW | how, verbose=said), SENTENCES)
-    epoch, done, left = counted(tmp_path)
-    assert done + left == (epoch + 1) * WORDS
+        interrupted(Word2Vec(**HOW | how, checkpoint=tmp_path, verbose=said), SENTENCES)
     line = next(line for line in said.lines if line.startswith("SIGTERM: "))
     manifest = manifests(tmp_path)[-1]
     if patience < 0:
@@ -199,12 +193,11 @@ def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch
     else:
         assert manifest["begun"] is None
         assert line == "SIGTERM: finishing the round, at most 60 s, then saving"
-    resumed = fit(**how, resume=tmp_path)
+    resumed = lost_nothing(tmp_path, how)
     assert len(resumed.loss_) == 3
     assert np.isfinite(resumed.loss_).all()
-    assert counted(tmp_path) == (2, 3 * WORDS, 0)
     if patience > 0:
-        assert same(resumed, fit(**how | {"checkpoint": None}))
+        assert same(resumed, fit(**how))
 
 
 def test_other_hosts_go_on_from_a_round_that_was_cut(tmp_path, monkeypatch):
@@ -232,15 +225,10 @@ def test_another_number_of_hosts_goes_on_from_the_middle_of_one_hosts_round(tmp_
 def test_threads_lose_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("any2vec.training.host._LEAST", 10)
     monkeypatch.setattr(row_host, "_SHORTEST", 100)
-    how = HOW | {"threads": 2, "checkpoint": tmp_path}
     with after_words(30, lambda host: host.interrupts.interrupt()):
-        model = interrupted(Word2Vec(**how), SENTENCES)
+        model = interrupted(Word2Vec(**HOW | {"threads": 2}, checkpoint=tmp_path), SENTENCES)
     assert model.report_.threads == 2
-    epoch, done, left = counted(tmp_path)
-    assert 0 < left < WORDS
-    assert done + left == (epoch + 1) * WORDS
-    Word2Vec(**how, resume=tmp_path).fit(SENTENCES)
-    assert counted(tmp_path) == (2, 3 * WORDS, 0)
+    lost_nothing(tmp_path, {"threads": 2})
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
@@ -256,15 +244,11 @@ def test_columns_lose_nothing(tmp_path, monkeypatch, hosts):
             host.interrupts.interrupt("SIGTERM")
         return take(host, *given, **more)
 
-    how = HOW | {"scheme": "columns", "batch": 2, "hosts": hosts, "checkpoint": tmp_path}
+    how = {"scheme": "columns", "batch": 2, "hosts": hosts}
     with monkeypatch.context() as patch:
         patch.setattr(column_host.ColumnHost, "_train", press)
-        interrupted(Word2Vec(**how), SENTENCES)
-    epoch, done, left = counted(tmp_path)
-    assert 0 < left < WORDS
-    assert done + left == (epoch + 1) * WORDS
-    Word2Vec(**how, resume=tmp_path).fit(SENTENCES)
-    assert counted(tmp_path) == (2, 3 * WORDS, 0)
+        interrupted(Word2Vec(**HOW | how, checkpoint=tmp_path), SENTENCES)
+    lost_nothing(tmp_path, how)
 
 
 def test_a_second_signal_does_not_wait(tmp_path):
@@ -278,9 +262,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
     with after_words(30, press):
         interrupted(Word2Vec(**HOW, hosts=2, rounds=2, checkpoint=tmp_path, verbose=said), SENTENCES)
     assert "Ctrl-C: the round is cut short" in said.lines
-    epoch, done, left = counted(tmp_path)
-    assert left
-    assert done + left == (epoch + 1) * WORDS
+    lost_nothing(tmp_path, {"hosts": 2, "rounds": 2})
 
 
 def test_a_long_round_is_cut_at_once():
@@ -306,12 +288,8 @@ def test_a_short_round_is_finished_but_not_for_longer(monkeypatch):
 
 
 def test_interrupted_by_a_callback_the_epoch_is_kept(tmp_path):
-    def press(epoch, _):
-        if epoch == 2:
-            raise KeyboardInterrupt
-
     said = Said()
-    how = HOW | {"checkpoint": tmp_path, "callbacks": [press]}
+    how = HOW | {"checkpoint": tmp_path, "callbacks": [pressed_after(2)]}
     interrupted(Word2Vec(**how, checkpoint_every=100, verbose=said), SENTENCES)
     assert "Ctrl-C: saving what is trained" in said.lines
     assert counted(tmp_path) == (1, 2 * WORDS, 0)
@@ -327,13 +305,8 @@ TINY = [["a", "b", "c"], ["b", "c", "a"]]
 def test_training_without_subsampling_is_gone_on_with(tmp_path):
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "epochs": 50}
     whole = Word2Vec(**how).fit(TINY)
-
-    def press(epoch, _):
-        if epoch == 10:
-            raise KeyboardInterrupt
-
     kept = {"checkpoint": tmp_path, "resume": tmp_path, "checkpoint_every": 1}
-    assert len(interrupted(Word2Vec(**how, **kept, callbacks=[press]), TINY).loss_) == 10
+    assert len(interrupted(Word2Vec(**how, **kept, callbacks=[pressed_after(10)]), TINY).loss_) == 10
     assert manifests(tmp_path)[-1]["sample"] == 0
     resumed = Word2Vec(**how, **kept).fit(TINY)
     assert same(resumed, whole)
@@ -345,12 +318,7 @@ def test_auto_keeps_what_it_chose(tmp_path, monkeypatch):
     sends = {"pull-opt": 1.0, "columns": 2.0}
     monkeypatch.setattr(choice, "estimate", lambda *_: {name: choice.Estimate(sent, 0) for name, sent in sends.items()})
     how = HOW | {"hosts": 2, "scheme": "auto", "rounds": 3, "epochs": 2}
-
-    def press(epoch, _):
-        if epoch == 1:
-            raise KeyboardInterrupt
-
-    first = interrupted(Word2Vec(**how, checkpoint=tmp_path, callbacks=[press]), SENTENCES)
+    first = interrupted(Word2Vec(**how, checkpoint=tmp_path, callbacks=[pressed_after(1)]), SENTENCES)
     sends["columns"] = 0.5
     said = Said()
     resumed = Word2Vec(**how, checkpoint=tmp_path, resume=tmp_path, verbose=said).fit(SENTENCES)

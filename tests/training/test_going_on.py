@@ -537,39 +537,28 @@ def mistakes(earlier, folder):
     bad[2, 3] = np.nan
     words = list(earlier.words)
     return [
-        (
-            {"start": folder / "bare"},
-            "bare: has no training vectors t, .* `training=True`, .*`pretrained`$",
-        ),
-        ({"start": folder / "bare.bin"}, r"bare\.bin: has no training vectors t"),
+        ({"start": folder / "bare"}, "bare: has no training vectors t, .* `training=True`, .*`pretrained`$"),
         ({"start": folder / "absent"}, "absent: does not exist$"),
         ({"start": earlier, "dim": 20}, "^`start`: vectors of 16 dimensions, but `dim` is 20; give `dim=16`$"),
         ({"pretrained": folder / "bare.bin", "dim": 8}, r"bare\.bin: vectors of 16 dimensions, but `dim` is 8"),
         ({"start": earlier, "max_size": 5}, "^`max_size` is 5, but there are 12 known words, which all stay$"),
         ({"start": Vectors(words, bad, t=earlier.t)}, "^`start`: the vector of 'w2' holds nan"),
         ({"start": Vectors(words, earlier.matrix, t=bad)}, "^`start`: the vector of 'w2' holds nan"),
-        ({"pretrained": Vectors(words, bad)}, "^`pretrained`: the vector of 'w2' holds nan"),
         (
             {"start": Vectors(["\ud800", *words[1:]], earlier.matrix, t=earlier.t)},
             r"the word .* is not UTF-8, so no text has it: give these vectors as `pretrained`",
         ),
         ({"pretrained": Vectors(["z"], bad[:1])}, r"^`pretrained`: has none of the 11 words, such as 'w0'$"),
         ({"frozen": ["w1"]}, "^`frozen` needs vectors that are given, by `start` or `pretrained`$"),
-        ({"frozen": "given"}, "^`frozen` needs vectors"),
         ({"start": earlier, "frozen": ["w1", "z", "q"]}, "^`frozen`: 'z' and 1 more are not among the 14 words$"),
-        ({"start": earlier, "frozen": ["w1", "z"]}, "^`frozen`: 'z' is not among the 14 words$"),
         ({"start": earlier, "frozen": ["w1", "n1"]}, "^`frozen`: 'n1' is new, with no vector given$"),
         ({"start": earlier, "frozen": "absent"}, "^`frozen`: absent: no such file; give a file with a word per line"),
         ({"start": earlier, "frozen": folder / "none"}, "none: holds no word$"),
         ({"start": earlier, "frozen": folder / "latin"}, "latin: not UTF-8 at byte 3$"),
         ({"start": earlier, "frozen": [3.5]}, "^`frozen`: a word is expected, not 3.5$"),
         ({"start": earlier, "frozen": 3}, "^`frozen` is 3; it must be words, a file .*, or 'given'$"),
-        ({"start": earlier, "frozen": b"ab"}, "^`frozen` is b'ab'; it must be words"),
         ({"start": 3}, "^`start` is 3; it must be Vectors or the path of saved ones$"),
-        (
-            {"pretrained": Word2Vec()},
-            "path of saved ones; an estimator has them as vectors_$",
-        ),
+        ({"pretrained": Word2Vec()}, "path of saved ones; an estimator has them as vectors_$"),
         (
             {"start": folder / "whole", "model": "cbow"},
             "whole: was trained with `model='skipgram'`, not `model='cbow'`; give the",
@@ -581,10 +570,10 @@ def mistakes(earlier, folder):
     ]
 
 
-@pytest.mark.parametrize("number", range(26))
+@pytest.mark.parametrize("number", range(21))
 def test_mistakes(earlier, tmp_path, number):
     cases = mistakes(earlier, tmp_path)
-    assert len(cases) == 26
+    assert len(cases) == 21
     how, message = cases[number]
     with pytest.raises(Any2VecError, match=message):
         fit(AFTER, **how)
@@ -649,20 +638,10 @@ def test_words_that_the_output_cannot_hold_are_refused_before_reading(run, tmp_p
     assert "w.bin: word2vec's formats cannot hold the word 'a b'" in str(result.exception)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--from", "v.bin"], "v.bin: has no training vectors t, which going on needs: save with --training,"),
-        (["--frozen", "words"], "--frozen needs vectors that are given, by --from or --pretrained"),
-        (["--from", "v", "--dim", "20"], "v: vectors of 16 dimensions, but --dim is 20; give --dim 16"),
-    ],
-)
-def test_mistakes_on_the_command_line(run, tmp_path, earlier, arguments, message):
+def test_mistakes_on_the_command_line(run, tmp_path, earlier):
     save(earlier, tmp_path / "v", training=True)
-    save(earlier, tmp_path / "v.bin")
-    (tmp_path / "words").write_text("w1\nno\nnot\n")
     before = {path.name for path in tmp_path.iterdir()}
-    result = run("after.txt", "-o", "out", *arguments)
+    result = run("after.txt", "-o", "out", "--from", "v", "--dim", "20")
     assert result.exit_code == 1
-    assert message in str(result.exception)
+    assert "v: vectors of 16 dimensions, but --dim is 20; give --dim 16" in str(result.exception)
     assert {path.name for path in tmp_path.iterdir()} == before

@@ -5,7 +5,7 @@ import json
 import naive
 import numpy as np
 import pytest
-from simulated import NAMES, Said, bits, interrupted, options, read, text, train
+from simulated import NAMES, Said, bits, interrupted, options, pressed_after, read, text, train
 
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Word2Vec
 from any2vec.graph import read_graph
@@ -137,15 +137,10 @@ def test_patience_ends_a_run_and_a_resumed_one_ends_there(tmp_path):
 @pytest.mark.parametrize("hosts", [1, 2])
 def test_a_resumed_run_knows_earlier_losses(hosts, tmp_path):
     whole = fitted(hosts=hosts, epochs=6)
-    model = Word2Vec(**HOW | {"epochs": 6, "hosts": hosts, "checkpoint": tmp_path, "checkpoint_every": 1})
-
-    def stop(epoch, vectors):
-        if epoch == 3:
-            raise KeyboardInterrupt
-
-    model.callbacks = [stop]
-    interrupted(model, SENTENCES)
-    again = Word2Vec(**HOW | {"epochs": 6, "hosts": hosts, "resume": tmp_path}).fit(SENTENCES)
+    how = HOW | {"epochs": 6, "hosts": hosts}
+    kept = {"checkpoint": tmp_path, "checkpoint_every": 1}
+    interrupted(Word2Vec(**how, **kept, callbacks=[pressed_after(3)]), SENTENCES)
+    again = Word2Vec(**how, resume=tmp_path).fit(SENTENCES)
     assert again.report_.held_out == whole.report_.held_out
     assert bits([again.vectors_.e]) == bits([whole.vectors_.e])
 

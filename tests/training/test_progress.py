@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from numba import njit
 from rich.console import Console
+from simulated import Said
 
 from any2vec import Word2Vec
 from any2vec.private import make_private
@@ -29,6 +30,8 @@ from any2vec.training.progress import (
     too_many_hosts,
     warn,
 )
+
+SHORT = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1, "cache": None}
 
 
 def test_a_display_for_each_console():
@@ -143,33 +146,12 @@ def test_kernels_are_compiled_once_and_the_next_run_compiles_nothing(tmp_path):
         assert compiled(how) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "hosts", "rounds", "each"), [(51_000, 64, 96, 8), (900, 1, 1, None), (2_000_000, 16, 24, None)]
-)
-def test_too_many_hosts_are_named(words, hosts, rounds, each):
-    line = too_many_hosts(words, hosts, rounds)
-    assert (line is None) == (each is None)
-    if each:
-        assert line.startswith(
-            "Too many hosts for this corpus: 51,000 words for 64 hosts and 96 rounds per epoch are 8 "
-        )
-
-
-def test_training_names_too_many_hosts():
-    class Lines(Quiet):
-        def say(self, line):
-            lines.append(line)
-
-    lines = []
-    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1}
-    Word2Vec(**how, hosts=2, verbose=Lines()).fit([list("abcabc")] * 50)
-    assert (
-        sum(line.startswith("Too many hosts for this corpus: 300 words for 2 hosts and 3 rounds ") for line in lines)
-        == 1
-    )
-
-
-SHORT = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1, "cache": None}
+def test_too_many_hosts_are_named():
+    assert too_many_hosts(900, 1, 1) is too_many_hosts(2_000_000, 16, 24) is None
+    said = Said()
+    Word2Vec(**SHORT, hosts=2, verbose=said).fit([list("abcabc")] * 50)
+    begins = "Too many hosts for this corpus: 300 words for 2 hosts and 3 rounds per epoch are 50 "
+    assert sum(line.startswith(begins) for line in said.lines) == 1
 
 
 def test_fit_is_logged_where_there_is_no_terminal(capsys, caplog):

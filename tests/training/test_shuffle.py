@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from simulated import NAMES, bits, options, read, text, train
+from simulated import NAMES, bits, options, pressed_after, read, text, train
 
 from any2vec import DeepWalk, Doc2Vec, Word2Vec
 from any2vec.graph import read_graph
@@ -85,13 +85,9 @@ def test_other_ways_to_train(more):
 def test_a_run_goes_on_in_the_order(hosts, others, tmp_path):
     how = HOW | {"epochs": 4, "rounds": 3}
     whole = Word2Vec(**how, hosts=others).fit(SENTENCES)
-
-    def stop(figures):
-        if figures["round"] == 5:
-            raise KeyboardInterrupt
-
+    kept = {"checkpoint": tmp_path, "checkpoint_every": 1}
     with pytest.raises(KeyboardInterrupt):
-        Word2Vec(**how, hosts=hosts, checkpoint=tmp_path, checkpoint_every=1, on_round=stop).fit(SENTENCES)
+        Word2Vec(**how, **kept, hosts=hosts, on_round=pressed_after(5)).fit(SENTENCES)
     again = Word2Vec(**how, hosts=others, resume=tmp_path).fit(SENTENCES)
     assert sum(again.report_.rounds.words) < 4 * again.report_.kept_words
     assert len(again.loss_) == 4

@@ -150,8 +150,7 @@ main()
 def pressed(tmp_path, module="", delay=0.0, **environment):
     """Run training in a process that gets Ctrl-C when it imports a module, or some time after it began."""
     (tmp_path / "text").write_text("a b c a b c\n" * 200_000)
-    command = ["words", "text", "-o", "v.bin", "--epochs", "1000", "--sample", "0", "--no-cache"]
-    command += ["--dim", "16", "--window", "3", "--negative", "3"]
+    command = ["words", "text", "-o", "v.bin", "--epochs", "1000", "--sample", "0", "--no-cache", *SIZES]
     return subprocess.run(
         [sys.executable, "-c", PRESSED.format(module=module, delay=delay), *command],
         cwd=tmp_path,
@@ -216,8 +215,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(
-    ("error", "ignored", "status"),
-    [(RuntimeError, False, 1), (RuntimeError, True, 130), (Any2VecError, True, 1)],
+    ("error", "ignored", "status"), [(RuntimeError, False, 1), (RuntimeError, True, 130), (Any2VecError, True, 1)]
 )
 def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypatch, error, ignored, status):
     def train(self, *_):
@@ -255,21 +253,8 @@ for one in ("SIGTERM", "SIGHUP"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
-LONG = [
-    "--epochs",
-    "4",
-    "--sample",
-    "0",
-    "--no-cache",
-    "--dim",
-    "16",
-    "--window",
-    "3",
-    "--negative",
-    "3",
-    "--threads",
-    "1",
-]
+SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]
+LONG = ["--epochs", "4", "--sample", "0", "--no-cache", *SIZES, "--threads", "1"]
 
 
 def ended(folder, name, *more, call=4, patience=3.0, before="SIG_DFL", ranks=None, of=("0", "1")):

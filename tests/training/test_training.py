@@ -1,6 +1,5 @@
 import json
 import math
-from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 
@@ -129,11 +128,6 @@ class Slices:
             stats.samples[0] += 1
 
 
-def test_sentences_of_one_word_teach_nothing():
-    with pytest.raises(Any2VecError, match="nothing to learn"):
-        Word2Vec(min_count=1, epochs=2, threads=1, cache=None, **SIZES).fit([["a"], ["b"]] * 50)
-
-
 @pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
@@ -247,38 +241,16 @@ def test_options_of_a_combiner_out_of_range(kappa):
         fit(combine=COMBINERS["curvature"](kappa=kappa))
 
 
-def test_options_may_be_numpy_numbers(tmp_path):
-    plain = fit(seed=3, epochs=2, sample=0.125)
-    found = fit(
-        seed=np.int64(3),
-        epochs=np.int32(2),
-        dim=np.int64(16),
-        threads=np.uint8(1),
-        min_count=np.int64(1),
-        sample=np.float32(0.125),
-    )
-    assert bits(found) == bits(plain)
-    found.report_.write(tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_text())["options"]["epochs"] == 2
-
-
 @pytest.mark.parametrize("seed", [0, -1, 2**63, 2**64 + 1, -(2**70)])
 def test_any_seed(seed):
     assert np.isfinite(fit(seed=seed, epochs=1).vectors_.matrix).all()
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16])
-def test_small_dims(dim):
-    model = fit(CORPUS, dim=dim, sample=0)
+@pytest.mark.parametrize(("dim", "sizes"), [(1, SIZES), (3, SIZES), (16, SIZES), (100, EXACT), slow(1000, EXACT)])
+def test_any_dim(dim, sizes):
+    model = fit(CORPUS, **sizes | {"dim": dim}, sample=0)
     assert model.vectors_.matrix.shape == model.vectors_.t.shape == (23, dim)
-    assert model.loss_[-1] < model.loss_[0] - 0.005 < 0.6
-
-
-@pytest.mark.parametrize("dim", [100, slow(1000)])
-def test_large_dims(dim):
-    model = fit(CORPUS, **EXACT | {"dim": dim}, sample=0)
-    assert model.vectors_.matrix.shape == (23, dim)
-    assert model.loss_[-1] < model.loss_[0] - 0.005
+    assert model.loss_[-1] < model.loss_[0] - 0.005 < 0.7
 
 
 def test_labels_start_like_word2vec():
@@ -341,13 +313,6 @@ def test_learns_topics(sizes):
 
 
 @SCHEDULES
-def test_loss_falls(sizes):
-    losses = fit(CORPUS, **sizes, sample=0, alpha=0.002).loss_
-    assert losses[0] < math.log(2)
-    assert all(later < sooner for sooner, later in pairwise(losses))
-
-
-@SCHEDULES
 def test_two_threads_learn_as_well(sizes):
     one, two = (fit(CORPUS, **sizes, sample=0, threads=threads) for threads in (1, 2))
     assert (one.report_.threads, two.report_.threads) == (1, 2)
@@ -402,30 +367,6 @@ def test_largest_alpha(monkeypatch, alpha):
         fit(SMALL, alpha=math.nextafter(1.0, 2.0))
 
 
-class Interrupting(Quiet):
-    """Presses Ctrl-C at the first, second... look."""
-
-    def __init__(self, at=1):
-        self.left, self.closed = at, 0
-
-    def training(self, epoch, epochs, speed, alpha, loss, left):
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
-
-    def close(self):
-        self.closed += 1
-
-
-def test_interrupt_keeps_the_vectors():
-    display = Interrupting(at=3)
-    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "verbose": display, "threads": 2})), CORPUS)
-    assert 1 <= len(model.loss_) < 100_000
-    assert model.vectors_.matrix.shape == (23, 16)
-    assert np.isfinite(model.vectors_.matrix).all()
-    assert display.closed >= 1
-
-
 @pytest.mark.parametrize("where", ["begin", "epochs"])
 def test_interrupt_of_another_handler_before_the_first_round(monkeypatch, where):
     def press(*_, **__):
@@ -437,16 +378,6 @@ def test_interrupt_of_another_handler_before_the_first_round(monkeypatch, where)
     assert model.vectors_.matrix.shape == (23, 16)
 
 
-def test_interrupt_in_a_callback_keeps_the_vectors():
-    def press(epoch, vectors):
-        if epoch == 2:
-            raise KeyboardInterrupt
-
-    model = interrupted(Word2Vec(**ONE, callbacks=[press]), SMALL)
-    assert len(model.loss_) == 2
-    assert model.vectors_.matrix.shape == (23, 16)
-
-
 def test_error_of_a_display_stops_the_threads():
     class Broken(Quiet):
         def training(self, *_):
@@ -454,22 +385,6 @@ def test_error_of_a_display_stops_the_threads():
 
     with pytest.raises(ZeroDivisionError):
         fit(CORPUS * 20, epochs=1, verbose=Broken(), threads=2)
-
-
-def test_callbacks():
-    seen = []
-
-    def check(epoch, vectors):
-        seen.append((epoch, vectors.matrix.copy()))
-        return {"norm": float(vectors.norms.mean()), "epoch squared": epoch**2}
-
-    model = fit(callbacks=[check, lambda *_: None, lambda *_: {"third": 3.5}], epochs=3)
-    assert [epoch for epoch, _ in seen] == [1, 2, 3]
-    assert (seen[-1][1] == model.vectors_.matrix).all()
-    assert (seen[0][1] != seen[1][1]).any()
-    assert [set(found) for found in model.report_.checks] == [{"epoch", "norm", "epoch squared", "third"}] * 3
-    assert [found["epoch"] for found in model.report_.checks] == [1, 2, 3]
-    assert [found["epoch squared"] for found in model.report_.checks] == [1, 4, 9]
 
 
 def test_display_sees_training():
@@ -554,14 +469,6 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     assert len(model.loss_) == 15
     assert len(model.report_.rounds) == (15 if hosts == 1 else 3 * 15 + rounds_more(2, 3))
     assert "The corpus is too small for `sample` 0.001: training without subsampling" in lines
-
-
-def test_epochs_of_which_subsampling_leaves_nothing():
-    sentences = [["a", "b", "x", "y", "a"], ["x", "y", "c"]] * 10
-    model = fit(sentences, sample=1e-3, epochs=30, seed=2, min_count=1)
-    assert model.loss_[0] > 0
-    assert any(math.isnan(loss) for loss in model.loss_)
-    assert all(loss > 0 or math.isnan(loss) for loss in model.loss_)
 
 
 @pytest.mark.slow

@@ -1,4 +1,24 @@
-"""Communication between hosts: one protocol, and engines by name; a new one is a file of this package and a line."""
+"""Communication between hosts: one protocol, and engines by name; a new one is a file of this package and a line.
+
+What happens when a host dies (it is killed, or its machine or network fails), from the first sign to the next run:
+
+1. The other hosts wait for it in a collective call. Over gloo the connection ends, and the call fails at once
+   (`gloo._lost`). With MPI the launcher ends all ranks. A host that hangs, or that nobody sees end, is waited for no
+   longer than `communicator.time_limit` ($ANY2VEC_TIMEOUT, half an hour); ranks of MPI then ask each other who is
+   there (`mpi._RollCall`). A host that does not come to the first meeting: `gloo._beside`, `mpi._watched`.
+2. The call raises a `communicator.LostHostError`. `together`, which raises an error of one host on all, lets it pass:
+   no further call can be made. (An error on a host that lives is no death: `together`. Nor is Ctrl-C:
+   `training.ending`.)
+3. `training.trainer._trained` lets this host's threads return, and adds to the message where the last checkpoint is.
+   What was trained since then is lost.
+4. The command line prints the message, and ends all hosts that live (`cli.help.fail`, `abort`).
+5. A run goes on from the newest version of which all shards are whole, on as many hosts or others
+   (`training.checkpoints.resume`). torchrun, Slurm or Kubernetes may start the same command again: with `--checkpoint`
+   and `--resume` of one folder, a run that had no checkpoint yet begins anew. What the dead host left half written is
+   removed (`training.checkpoints.checkpoint_files`).
+
+A host that is simulated cannot die alone: its error ends the others at their next call (`local.Rendezvous.release`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -9,13 +9,13 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import FILE_ERRORS, Any2VecError, file_error, shown
+from any2vec.errors import FILE_ERRORS, Any2VecError, shown
 
 _VARIABLE = "ANY2VEC_TIMEOUT"
 _SHORTEST, _LONGEST = 1e-3, 2_000_000.0  # gloo counts milliseconds, in 31 bits
@@ -199,11 +199,11 @@ def first_other(communicator: Communicator, digest: bytes) -> int | None:
 
 
 @contextmanager
-def together(communicator: Communicator) -> Iterator[None]:
+def together(communicator: Communicator, prefix: str = "") -> Iterator[None]:
     """Raise a SharedError on all hosts if the block raises an Any2VecError on one: the first such host's.
 
     The block must make no collective call after failing. An error that hosts are lost is raised at once: they cannot be
-    asked.
+    asked. The message begins with the failing host's `prefix`.
     """
     problem = b""
     cause: Any2VecError | None = None
@@ -216,26 +216,16 @@ def together(communicator: Communicator) -> Iterator[None]:
         if kind and communicator.size == 1:
             raise
         cause = None if kind else error  # a missing file needs no explanation
-        problem = b"%d" % kind + str(error).encode("utf-8", "surrogateescape")
+        problem = b"%d" % kind + f"{prefix}{error}".encode("utf-8", "surrogateescape")
     problems = allgather_bytes(communicator, problem)
     first = next((text for text in problems if text), None)
     if first is not None:
         raise _KINDS[int(first[:1])](first[1:].decode("utf-8", "surrogateescape")) from cause
 
 
-@contextmanager
-def shared_errors(communicator: Communicator) -> Iterator[None]:
+def shared_errors(communicator: Communicator) -> AbstractContextManager[None]:
     """Do what `together` does, with the failing host's number before its message; one host's error stays as it is."""
-    if communicator.size == 1:
-        yield
-        return
-    with together(communicator):
-        try:
-            yield
-        except LostHostError:
-            raise
-        except Any2VecError as error:
-            raise file_error(f"host {communicator.rank}: {error}", error) from None
+    return together(communicator, f"host {communicator.rank}: ") if communicator.size > 1 else nullcontext()
 
 
 class Counted:

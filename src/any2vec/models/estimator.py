@@ -17,7 +17,8 @@ from any2vec.cluster.machine import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
-from any2vec.models.given import Given, check_given, shown_given, vectors_of
+from any2vec.models.given import Given, check_given
+from any2vec.models.kept import vectors_of
 from any2vec.models.reporting import Reporting, calling, of_text, of_vectors
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
@@ -102,6 +103,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             If one is out of range.
         """
         super().check()
+        self._check_reporting()
         check_given(self.start, self.pretrained, self.frozen)
 
     def read(
@@ -135,10 +137,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         Any2VecError
             If a parameter is out of range, or the corpus cannot be used.
         """
-        self._check_on_all(communicator, how)
+        options = self._checked(communicator, how)
         with self._showing(communicator):
-            given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-            _, threads = self._prepare(communicator)
+            given = self._given(options, communicator or alone(), warm_start=False)
+            threads = self._threads(options, communicator)
             known = given.known if given else None
             if known and check_words:
                 check_words(known.words)
@@ -182,33 +184,35 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
-        self._check_on_all(communicator)
+        options = self._checked(communicator, {"warm_start": warm_start})
         with self._showing(communicator):
-            given = self._given_of(source, communicator, warm_start)
-            options, threads = self._prepare(communicator)
+            given = self._given_with(source, options, communicator, warm_start)
             known = given.known if given else None
+            threads = self._threads(options, communicator)
             with closing(self.display), together(communicator) if communicator else nullcontext():
                 if isinstance(source, Corpus):
-                    corpus = self._checked(source, communicator, known)
+                    corpus = self._for_this_run(source, communicator, known)
                 else:
                     corpus = self._read(source, threads, communicator, known)
-                self.report_ = self._report(corpus, warm_start)
+                self.report_ = self._report(corpus, options, warm_start)
                 if isinstance(options.parts, Features):
                     self.display.say(options.parts.check_known(corpus.vocabulary, self.kind))
-                divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
-                if divided.rows is not None:  # parts are of many words: no share of the text is theirs
+                corpus = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
+                if corpus.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
-                    if options.parts is not None and not len(divided.rows.ids):
+                    if options.parts is not None and not len(corpus.rows.ids):
                         self.display.say(f"no word has n-grams of {options.parts} characters: whole words are trained")
-                start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
+                start = given.begin(corpus, options.parts, self.display.say, self.kind) if given else None
                 options = self._for_text(corpus, options, start.seen if start else 0)
             self.display.record("start", self.report_.as_dict)
-            if communicator is None:
+            if communicator is None and self.hosts > 1:
                 flags = np.zeros(2, np.int64)
-                parts = simulate(self.hosts, threads, lambda one: self._train(divided, options, one, start, flags))
+                train_one = partial(self._train, corpus, options, start, flags)
+                parts = simulate(self.hosts, threads, train_one)
             else:
-                parts = [self._train(divided, replace(options, threads=threads), communicator, start)]
-            self._keep(divided, parts, options, communicator)
+                own = options if communicator is None else replace(options, threads=threads)
+                parts = [self._train(corpus, own, start, None, communicator or alone())]
+            self._keep(corpus, parts, options, communicator)
             vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
             for line in of_vectors(vars(self).get("documents_", self.vectors_).matrix):
@@ -248,32 +252,31 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         """Return what callbacks judge, of all matrices so far."""
         return vectors_of(corpus, [matrices], options.operator_class.loss, options.parts)
 
-    def _check_on_all(self, communicator: Communicator | None, how: Mapping[str, Any] | None = None) -> None:
-        """Check the parameters, which hosts must share; what is wrong with a file may be so on one host alone."""
-        if communicator is None or not hasattr(communicator, "allgather"):
-            self.check()
-            return
-        check_agreement(self, communicator, how or {})
-        with together(communicator):
-            self.check()
+    def _checked(self, communicator: Communicator | None, how: Mapping[str, Any] | None = None) -> Options:
+        """Check the parameters, which hosts must share; return the options of training, with defaults filled in.
 
-    def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
-        """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""
-        if isinstance(source, Corpus) and source.given and not warm_start:
-            given_by, given = source.given
-            if all(a is b for a, b in zip(given_by, self._given_by, strict=True)):
-                return cast("Given | None", given)
-        return self._given(self.training_options(), communicator or alone(), warm_start)
-
-    def _prepare(self, communicator: Communicator | None) -> tuple[Options, int]:
-        """Return options and threads."""
-        options = self.training_options()
+        What is wrong with a file may be so on one host alone.
+        """
         if communicator is None:
-            return options, options.threads or usable_cores()
+            self.check()
+        else:
+            if not hasattr(communicator, "allgather"):
+                raise Any2VecError(
+                    f"`communicator` is {shown(communicator)}; it must be what cluster.connect() returns"
+                )
+            check_agreement(self, communicator, how or {})
+            with together(communicator):
+                self.check()
+        return self._filled()
+
+    def _threads(self, options: Options, communicator: Communicator | None) -> int:
+        """Return how many threads this process may have; all hosts call this."""
+        if communicator is None:
+            return options.threads or usable_cores()
         if self.hosts not in (1, communicator.size):
             raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
         share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
-        return options, options.threads or share
+        return options.threads or share
 
     @property
     def _given_by(self) -> tuple[Any, ...]:
@@ -281,10 +284,18 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         parts = self.subwords, self.buckets, self.features
         return self.start, self.pretrained, self.frozen, self.operator_class, self.dim, self.scheme, self.blend, *parts
 
+    def _given_with(
+        self, source: Any, options: Options, communicator: Communicator | None, warm_start: bool
+    ) -> Given | None:
+        """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""
+        if isinstance(source, Corpus) and source.given and not warm_start:
+            given_by, given = source.given
+            if all(a is b for a, b in zip(given_by, self._given_by, strict=True)):
+                return cast("Given | None", given)
+        return self._given(options, communicator or alone(), warm_start)
+
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
-        if not hasattr(communicator, "allgather"):
-            raise Any2VecError(f"`communicator` is {shown(communicator)}; it must be what cluster.connect() returns")
         with together(communicator):
             if warm_start and not hasattr(self, "vectors_"):
                 raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")
@@ -292,13 +303,16 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 freezes, goes_on = self.frozen not in (None, False), warm_start or self.start is not None
                 if refused := options.columns_refuse(communicator.size, freezes=freezes, goes_on=goes_on):
                     raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
+        if not warm_start and self.start is None and self.pretrained is None and self.frozen is None:
+            return None  # on all hosts: these are compared
         earlier = self.vectors_ if warm_start else None
         given, how = (self.start, self.pretrained, self.frozen), {"loss": options.operator_class.loss, **self._how}
         return Given.take(earlier, *given, dim=options.dim, how=how, parts=options.parts, communicator=communicator)
 
-    def _checked(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+    def _for_this_run(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         """Check that a corpus was read for this run."""
-        if known is not None and not _holds(source.vocabulary, known):
+        ids = [source.vocabulary.ids.get(word, -1) for word in known.words] if known else []
+        if known and (min(ids, default=0) < 0 or (source.vocabulary.counts[ids] < known.counts).any()):
             raise Any2VecError("the corpus was read without the words of the vectors to go on from; give its source")
         hosts = self.hosts if communicator is None else communicator.size
         held = range(hosts) if communicator is None else range(communicator.rank, communicator.rank + 1)
@@ -315,21 +329,19 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         self,
         corpus: Corpus,
         options: Options,
-        communicator: Communicator,
         start: Start | None,
-        flags: NDArray[np.int64] | None = None,
+        flags: NDArray[np.int64] | None,
+        communicator: Communicator,
     ) -> Matrices:
         """Train as one host; return the matrices of its masters. Of hosts that share `flags`, the first one reports."""
         reports = communicator.rank == 0 or flags is None
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
         judged = partial(self._judged, corpus, options)
-        with self._checkpoints(corpus, communicator, display, self.report_) as (state, checkpoints):
+        given = corpus, options, communicator, display
+        with self._checkpoints(*given, self.report_) as (state, checkpoints):
             return train(
-                corpus,
-                options,
-                communicator,
-                display,
+                *given,
                 report,
                 after_epoch=calling(self.callbacks, judged) if self.callbacks else None,
                 state=state,
@@ -337,13 +349,3 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 start=start,
                 flags=flags,
             )
-
-    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        given = {name: shown_given(getattr(self, name)) for name in ("start", "pretrained", "frozen")}
-        return super()._reported_options(warm_start) | given
-
-
-def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:
-    """Whether a vocabulary has all known words, with their counts added to its own."""
-    ids = [vocabulary.ids.get(word, -1) for word in known.words]
-    return min(ids, default=0) >= 0 and bool((vocabulary.counts[ids] >= known.counts).all())

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.corpus import StoredWorklist
+from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.shown import table
+from any2vec.models.given import shown_given
 from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, option
 from any2vec.report import Report
@@ -70,11 +72,13 @@ _NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes"
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
-class Checkpointed(Options):
-    """Options of training, and of its checkpoints."""
+class Reporting(Options):
+    """Options of training, of its checkpoints, and of what is told of a run."""
 
     another_corpus_begins_anew: ClassVar[bool] = False
     """Whether a checkpoint of another corpus counts as none, and is not an error."""
+    kind: ClassVar[str] = "words"
+    """What gets vectors, for messages."""
 
     checkpoint: "str | Path | None" = option(
         None,
@@ -97,67 +101,6 @@ class Checkpointed(Options):
         panel=CHECKPOINTS,
         path="folder",
     )
-
-    def check(self) -> None:
-        """Raise an error if an option is out of range, or the folder of checkpoints holds something else."""
-        super().check()
-        if self.checkpoint is None and (self.checkpoint_every is not None or self.checkpoint_minutes is not None):
-            raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
-        if self.checkpoint_every is not None and self.checkpoint_minutes is not None:
-            raise Any2VecError("`checkpoint_every` and `checkpoint_minutes` are given; give one")
-        if self.checkpoint is not None:
-            with refusals(Path(self.checkpoint)):
-                check_folder(Path(self.checkpoint), resumed=self._resumes_its_own)
-
-    @property
-    def _resumes_its_own(self) -> bool:
-        """Whether checkpoints are written to the folder that the run goes on from."""
-        if self.resume is None or self.checkpoint is None:
-            return False
-        return Path(self.resume).resolve() == Path(self.checkpoint).resolve()
-
-    @contextmanager
-    def _checkpoints(
-        self, corpus: Corpus, communicator: Communicator, display: Display, report: Report
-    ) -> Iterator[tuple[TrainingState | None, Checkpoints | None]]:
-        """Read the state to go on from, if any, and yield it, and where states are written."""
-        if self.checkpoint is None and self.resume is None:
-            yield None, None
-            return
-        options = {name: value for name, value in report.options.items() if name not in _NOT_OF_A_RUN}
-        facts = {"options": options, "corpus": corpus_facts(corpus, communicator)}
-        same = self._resumes_its_own
-        warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
-        state = checkpoints = None
-        if self.resume is not None:
-            chosen = replace(self.training_options(), epochs=report.options["epochs"])
-            partition = partition_of(corpus, chosen, communicator)
-            here = Path(self.resume), facts, partition, self.dim, communicator, display.say
-            documents = corpus.documents_of(communicator.rank) if corpus.documents else None
-            anew = self.another_corpus_begins_anew
-            state = read_state(*here, documents=documents, warn=warned, or_none=same, or_another=anew)
-        if self.checkpoint is not None:
-            minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
-            given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, warned
-            version = state.version if state and same else None
-            checkpoints = Checkpoints(*given, resumed=same, version=version)
-        try:
-            yield state, checkpoints
-            if checkpoints:
-                checkpoints.close()
-                report.kept = checkpoints.kept
-        finally:
-            if checkpoints:
-                checkpoints.abandon()
-
-
-@dataclass(kw_only=True, unsafe_hash=True)
-class Reporting(Checkpointed):
-    """Options of training, and of what is told of a run."""
-
-    kind: ClassVar[str] = "words"
-    """What gets vectors, for messages."""
-
     callbacks: Sequence[Callback] = option(
         (),
         "functions called after each epoch with its number, from 1, and the vectors, which training changes (copy "
@@ -192,9 +135,15 @@ class Reporting(Checkpointed):
         """Show parameters that were changed, and the main figures of training, in a notebook."""
         return table(facts(self.report_) if hasattr(self, "report_") else (), repr(self))
 
-    def check(self) -> None:
-        """Raise an error if an option is out of range, or cannot be used."""
-        super().check()
+    def _check_reporting(self) -> None:
+        """Raise an error if an option of checkpoints or of what is told cannot be used."""
+        if self.checkpoint is None and (self.checkpoint_every is not None or self.checkpoint_minutes is not None):
+            raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
+        if self.checkpoint_every is not None and self.checkpoint_minutes is not None:
+            raise Any2VecError("`checkpoint_every` and `checkpoint_minutes` are given; give one")
+        if self.checkpoint is not None:
+            with refusals(Path(self.checkpoint)):
+                check_folder(Path(self.checkpoint), resumed=self._resumes_its_own)
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
         if self.on_round is not None and not callable(self.on_round):
@@ -204,6 +153,46 @@ class Reporting(Checkpointed):
         for name in ("say", "reading", "compiling", "training", "record", "close"):
             if isinstance(self.verbose, type) or not callable(getattr(self.display, name, None)):
                 raise Any2VecError(f"`verbose` is {shown(self.verbose)}; it must be True, False, None or a Display")
+
+    @property
+    def _resumes_its_own(self) -> bool:
+        """Whether checkpoints are written to the folder that the run goes on from."""
+        if self.resume is None or self.checkpoint is None:
+            return False
+        return Path(self.resume).resolve() == Path(self.checkpoint).resolve()
+
+    @contextmanager
+    def _checkpoints(
+        self, corpus: Corpus, options: Options, communicator: Communicator, display: Display, report: Report
+    ) -> Iterator[tuple[TrainingState | None, Checkpoints | None]]:
+        """Read the state to go on from, if any, and yield it, and where states are written."""
+        if self.checkpoint is None and self.resume is None:
+            yield None, None
+            return
+        of_a_run = {name: value for name, value in report.options.items() if name not in _NOT_OF_A_RUN}
+        run = {"options": of_a_run, "corpus": corpus_facts(corpus, communicator)}
+        same = self._resumes_its_own
+        warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
+        state = checkpoints = None
+        if self.resume is not None:
+            partition = partition_of(corpus, options, communicator)
+            here = Path(self.resume), run, partition, self.dim, communicator, display.say
+            documents = corpus.documents_of(communicator.rank) if corpus.documents else None
+            anew = self.another_corpus_begins_anew
+            state = read_state(*here, documents=documents, warn=warned, or_none=same, or_another=anew)
+        if self.checkpoint is not None:
+            minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
+            given = Path(self.checkpoint), self.checkpoint_every, minutes, run, communicator, warned
+            version = state.version if state and same else None
+            checkpoints = Checkpoints(*given, resumed=same, version=version)
+        try:
+            yield state, checkpoints
+            if checkpoints:
+                checkpoints.close()
+                report.kept = checkpoints.kept
+        finally:
+            if checkpoints:
+                checkpoints.abandon()
 
     @property
     def display(self) -> Display:
@@ -232,11 +221,25 @@ class Reporting(Checkpointed):
             self._shown.recorder = None
             del self._shown
 
-    def _report(self, corpus: Corpus, warm_start: bool) -> Report:
-        """Return the report as it is before training."""
-        options = self._reported_options(warm_start).items()
+    def _report(self, corpus: Corpus, options: Options, warm_start: bool) -> Report:
+        """Return the report as it is before training; `options` are those of training, with defaults filled in."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
+        given |= {name: shown_given(given[name]) for name in ("start", "pretrained", "frozen")}
+        operator = options.operator_class
+        given |= {
+            "operator": options.operator_name,
+            "alpha": options.initial_alpha,
+            "negative": options.negatives,
+            "loss": operator.loss,
+            "subwords": options.subwords,
+            "negatives_per": options.negatives_per or operator.negatives_per,
+            "ns_exponent": operator(options).exponent,
+            "features": options.features,
+            "model": self.model if self.operator is None else None,
+            "warm_start": warm_start,
+        }
         return Report(
-            options={name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in options},
+            options={name: _plain(value) for name, value in given.items()},
             kind=self.kind,
             words=corpus.raw_words,
             kept_words=int(corpus.cuts[-1]),
@@ -250,20 +253,14 @@ class Reporting(Checkpointed):
             walk_bytes=corpus.walk_bytes,
         )
 
-    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
-        options = self.training_options()
-        named["operator"] = options.operator_name
-        named["alpha"], named["negative"] = options.initial_alpha, options.negatives
-        operator = options.operator_class
-        named["loss"], named["subwords"] = operator.loss, options.subwords
-        named["negatives_per"] = options.negatives_per or operator.negatives_per
-        named["ns_exponent"] = operator(options).exponent
-        named["features"] = options.features if options.features is None else repr(options.features)
-        named["model"] = self.model if self.operator is None else None
-        named["warm_start"] = warm_start
-        named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
-        return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
+
+def _plain(value: Any) -> Any:
+    """Return an option as a report has it."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, type):
+        return value.__name__
+    return repr(value) if isinstance(value, Combiner | Features | Vocabulary) else value
 
 
 _CAPITALS, _MARKS = 0.01, 0.02  # shares of the words of a raw text, at least

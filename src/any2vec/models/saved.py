@@ -36,11 +36,11 @@ class Savable:
     """Estimators that can be saved and loaded."""
 
     learned: ClassVar[tuple[str, ...]]
-    without_fit: ClassVar[str]
     vectors_: Vectors
     report_: Report
     features: Any
     check: Any
+    _trained: Any
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
@@ -65,8 +65,7 @@ class Savable:
         Any2VecError
             If there is nothing to save yet, the folder cannot be written, or holds other files.
         """
-        if not hasattr(self, "vectors_"):
-            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
+        words = copy.copy(self._trained())
         path = as_path(path)
         kept, left_out = _parameters(self)
         content = {
@@ -78,7 +77,6 @@ class Savable:
             "report": json.loads(json.dumps(without_nan(self.report_.as_dict()), default=plain)),  # paths are text
         }
         kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
-        words = copy.copy(self.vectors_)
         words.untrained, training = "", words.t is not None
         save(words, path, training=training, force=force, communicator=communicator, format=kind)
 
@@ -180,8 +178,7 @@ class Savable:
         Any2VecError
             If there is nothing to save yet, huggingface_hub is not installed, or the Hub refuses or cannot be reached.
         """
-        if not hasattr(self, "vectors_"):
-            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
+        vectors = self._trained()
         public, usual = copy.copy(self), type(self)()
         given = {declared.name: getattr(self, declared.name) for declared in fields(cast("Any", self))}
         own = {name: getattr(usual, name) for name in given.keys() - without_files(given).keys()}
@@ -189,7 +186,7 @@ class Savable:
         vars(public).update(own, report_=report)
         how: dict[str, Any] = {"private": private, "token": token, "revision": revision, "message": message}
         about = {"license": license, "language": language}
-        return upload(self.vectors_, repo, public.save, type(self).__name__, report, **how, about=about)
+        return upload(vectors, repo, public.save, type(self).__name__, report, **how, about=about)
 
     @classmethod
     def from_pretrained(

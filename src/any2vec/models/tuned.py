@@ -38,11 +38,8 @@ class Trial(NamedTuple):
 class Judge:
     """Judges vectors by what the user gives; without anything, by the loss held out.
 
-    Parameters
-    ----------
-    questions, pairs, labels : path, optional
-        Analogies (percent of those asked), pairs of words (100 times Spearman's correlation), and labels of documents
-        or vertices (Micro-F1 in percent, half of them trained on). Of several, the mean counts.
+    Analogies count by the percent of those asked, pairs of words by 100 times Spearman's correlation, labels of
+    documents or vertices by Micro-F1 in percent, half of them trained on. Of several, the mean counts.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from any2vec.corpus.sentences import sentences_of, taken_apart, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import Checker
 from any2vec.models.estimator import CheckWords, Estimator
-from any2vec.models.given import document_vectors
+from any2vec.models.kept import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.operators import LOSSES, MODELS, Operator
 from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
@@ -144,10 +144,6 @@ class Word2Vec(Estimator):
 
     def _check_texts(self, texts: Any) -> None:
         check_texts(texts, self.column)
-
-    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary
-        return super()._reported_options(warm_start) | {"vocabulary": given}
 
 
 _TEXTS = 1 << 14  # inferred at a time
@@ -413,9 +409,6 @@ class Doc2Vec(Word2Vec):
             bounds = np.append(0, np.cumsum(list(map(len, ids))))
             found.append(_rows(inference, np.fromiter(chain.from_iterable(ids), np.int32), bounds, options))
         return np.concatenate(found)
-
-    def _check_texts(self, texts: Any) -> None:
-        check_texts(texts, self.column)
 
 
 def _rows(

@@ -28,7 +28,7 @@ from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
 from any2vec.training.host import Host
-from any2vec.training.options import Decay, Options
+from any2vec.training.options import Options
 from any2vec.training.row_host import RowHost
 from any2vec.training.state import Rows, Start
 
@@ -36,34 +36,20 @@ _ROWS = 1 << 15  # rows at a time
 
 
 class Blend:
-    """Blends a host's masters with the rows that a run began with.
+    """Blends a host's masters with the rows that a run began with."""
 
-    Parameters
-    ----------
-    start : Start
-        What the run went on from.
-    host : Host
-        The host.
-    counts : int64 array, shape (V,)
-        Counts of all vertices in all texts.
-    decay : Decay
-        Of the run's learning rate.
-    epochs : int
-        Its epochs.
-    """
-
-    def __init__(self, start: Start, host: RowHost, counts: NDArray[np.int64], decay: Decay, epochs: int) -> None:
-        self._start, self._host, self._counts = start, host, counts
-        self._decay, self._epochs = decay, epochs
+    def __init__(self, start: Start, host: RowHost, options: Options) -> None:
+        self._start, self._host, self._counts = start, host, host.counts
+        self._decay, self._epochs = options.decay, options.epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
 
     @classmethod
-    def of(cls, start: Start | None, host: Host, counts: NDArray[np.int64], options: Options) -> "Blend | None":
+    def of(cls, start: Start | None, host: Host, options: Options) -> "Blend | None":
         """Return what blends a run that goes on; None if it does not, or is not to be blended."""
         if start is None or start.e is None or not options.blend:
             return None
         assert isinstance(host, RowHost)  # the other refuses
-        return cls(start, host, counts, options.decay, options.epochs)
+        return cls(start, host, options)
 
     def apply(self, masters: Matrices, done: float, kappa: float) -> None:
         """Blend in place, after a share `done` of the run; all hosts call this.

@@ -57,20 +57,20 @@ def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -
     with together(communicator):
         if communicator.rank == 0:  # others may have other last bits
             updates, use = _updates_of(corpus, options) / hosts, np.zeros(vertices)
-            lengths = round_lengths(_rounds_of(corpus, options, hosts), hosts, options.epochs)
+            lengths = round_lengths(rounds_of(corpus, options, hosts), hosts, options.epochs)
             for length, rounds in zip(*lengths, strict=True):
                 use -= rounds * np.expm1(-length * updates).sum(axis=0)
             found = Partition.by_use(use, hosts)
     return Partition(communicator.allgather(found.bounds)[0])
 
 
-def _rounds_of(corpus: Corpus, options: Options, hosts: int) -> int:
-    """Return the rounds per epoch of several hosts."""
+def rounds_of(corpus: Corpus, options: Options, hosts: int, threads: int = 1) -> int:
+    """Return the rounds per epoch."""
     long_rounds = combiner_of(options.combine).long_rounds
-    return options.rounds or default_rounds(hosts, visits_of(corpus, options), long_rounds=long_rounds)
+    return options.rounds or default_rounds(hosts, _visits_of(corpus, options), threads, long_rounds=long_rounds)
 
 
-def visits_of(corpus: Corpus, options: Options) -> float:
+def _visits_of(corpus: Corpus, options: Options) -> float:
     """Return how often an epoch meets a row of e after subsampling, in the mean over rows."""
     kept = kept_counts(corpus.vocabulary.counts, options.sample)
     met = kept if corpus.rows is None else corpus.rows.spread(kept)
@@ -109,7 +109,7 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
-    combiner, rounds = combiner_of(options.combine), _rounds_of(corpus, options, hosts)
+    combiner, rounds = combiner_of(options.combine), rounds_of(corpus, options, hosts)
     first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = corpus.vertices / hosts, 4 * padded_width(dim)
@@ -140,7 +140,7 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     hosts = communicator.size
     if hosts == 1:
         return "pull-opt"
-    updates = _updates_of(corpus, options) / (hosts * _rounds_of(corpus, options, hosts))
+    updates = _updates_of(corpus, options) / (hosts * rounds_of(corpus, options, hosts))
     needed = _BUFFERS * SCHEMES["rep-opt"].memory(corpus.vertices, options.dim, hosts, options.wire)
     fits = needed <= memory_of_a_host(communicator)
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
@@ -168,8 +168,7 @@ def choose(
     refused = options.columns_refuse(communicator.size, **given)
     if not refused and (options.batch or 1) * communicator.size > corpus.cuts[-1]:
         refused = "batch", ""
-    why_not = f"`{refused[0]}`" if refused else ""
-    if why_not:
+    if refused:
         name = "pull-opt"
     else:
         fitting = [name for name, needs in found.items() if needs.memory <= has]
@@ -179,7 +178,7 @@ def choose(
         f"{other} would send {size(needs.sent, memory=True)} and take {size(needs.memory, memory=True)} a host"
         for other, needs in found.items()
     )
-    without = f"; no columns, because of {why_not}" if why_not else ""
+    without = f"; no columns, because of `{refused[0]}`" if refused else ""
     line = f"scheme {name}: {shown}; a host has {size(has, memory=True)}{without}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import DamagedError, checked_counts
-from any2vec.corpus import Worklist
+from any2vec.cluster.communicator import Communicator, DamagedError, checked_counts
+from any2vec.corpus import Corpus, Worklist
 from any2vec.errors import Any2VecError
 from any2vec.operators.base import Rate, ThreadStats
 from any2vec.operators.columns import (
@@ -32,6 +32,7 @@ from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.training.host import Host, Task
+from any2vec.training.options import Options
 from any2vec.training.schedule import MOST_ROUNDS
 from any2vec.training.state import Start
 
@@ -99,19 +100,17 @@ _SECONDS = 0.1
 
 
 class ColumnHost(Host):
-    """A host of the scheme ``columns``.
+    """A host of the scheme ``columns``; see `Host`.
 
     A mini-batch is `batch` times H centres in the order of W, so that the outcome is that of one host with a
     `batch` of as many; a round ends with a shorter one. It has one thread: a cluster starts a rank for each core.
-
-    Parameters are those of `Host`.
     """
 
     most_threads = 1
 
-    def _plan(self) -> None:
-        """Refuse what columns cannot do; choose rounds and the size of mini-batches."""
-        options, communicator, start, corpus = self._options, self._communicator, self._start, self._corpus
+    def __init__(self, corpus: Corpus, options: Options, communicator: Communicator, *more: Any) -> None:
+        super().__init__(corpus, options, communicator, *more)
+        start = self._start
         given = {"freezes": bool(start and start.freezes), "goes_on": bool(start and start.goes_on)}
         if refused := options.columns_refuse(communicator.size, **given):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")

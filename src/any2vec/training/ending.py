@@ -21,30 +21,17 @@ _PATIENCE = 3.0  # seconds that a round may still take; schedulers wait for 30 s
 class Interrupts:
     """How a host hears of Ctrl-C and other signals, and lets its threads return.
 
-    Parameters
-    ----------
-    flags : int64 array, shape (2,), optional
-        Shared by simulated hosts: nonzero if threads are to return early; if not 0, when they are to (monotonic, ns).
-
-    Attributes
-    ----------
-    interrupted : bool
-        Whether this host was told to end.
-    finishes : bool
-        Whether the round is to end first, if it soon does; told twice, it is cut short.
-    paused : bool
-        Whether threads return early to go on soon.
-    say : function
-        Prints a line.
-    seconds_left : function
-        Estimates the seconds that the round will take; None if that is unknown.
+    `flags`, shape (2,), are shared by simulated hosts: nonzero if threads are to return early; if not 0, when they are
+    to (monotonic, ns).
     """
 
     def __init__(self, flags: NDArray[np.int64] | None = None) -> None:
         self.flags = np.zeros(2, np.int64) if flags is None else flags
-        self.interrupted = self.finishes = self.paused = False
+        self.interrupted = False  # whether this host was told to end
+        self.finishes = False  # whether the round is to end first, if it soon does; told twice, it is cut short
+        self.paused = False  # whether threads return early to go on soon
         self.say: Callable[[str], None] = lambda line: None
-        self.seconds_left: Callable[[], float | None] = lambda: None
+        self.seconds_left: Callable[[], float | None] = lambda: None  # in the round; None if that is unknown
         self._ended = False
         self._waits_for = ""  # code of the user's
 

@@ -40,33 +40,9 @@ class Task(NamedTuple):
 
 
 class Host(ABC):
-    """One host of Algorithm 1 (GraphAny2Vec, section 3.1); it takes its memory when it is opened.
+    """One host of Algorithm 1 (GraphAny2Vec, section 3.1).
 
-    Parameters
-    ----------
-    corpus : Corpus
-        V, and this host's part of W.
-    options : Options
-        How to train.
-    communicator : Communicator
-        The hosts.
-    flags : int64 array, shape (2,), optional
-        Those of `Interrupts`, if other hosts share them.
-    start : Start, optional
-        What rows begin with, and which are frozen.
-    partition : Partition, optional
-        Which host has the master of each vertex: as many each, by default.
-
-    Attributes
-    ----------
-    workers : Workers
-        The threads, no more than there is work for.
-    interrupts : Interrupts
-        What stops the computation.
-    divisible : bool
-        Whether a round may end anywhere, and what is left be done later, to the same bits if there is one thread.
-    left : list of (int, int)
-        Words of the slice, from and to, that were left when the threads returned early.
+    Its constructor finds out what it needs, and refuses what cannot be done; it takes its memory when it is opened.
     """
 
     scheme: Scheme  # holds the matrices and synchronizes them
@@ -75,7 +51,7 @@ class Host(ABC):
     cuts: NDArray[np.int64]  # positions of W where the parts begin that slices are taken of
     part: int  # which of these this host takes
     share: float  # share of all words that its counters count
-    divisible = False
+    divisible = False  # whether a round may end anywhere, and go on later, to the same bits if there is one thread
     most_threads: ClassVar[int] = MOST_THREADS  # threads that it can make use of
 
     def __init__(
@@ -92,17 +68,13 @@ class Host(ABC):
         self._communicator = communicator
         self._partition = partition or Partition.even(corpus.vertices, communicator.size)
         self._worklist = corpus.part(communicator.rank)
+        # no more threads than there is work for
         threads = max(1, min(options.threads or usable_cores(), self._worklist.size // _LEAST))
         self.workers = Workers(min(threads, self.most_threads), communicator)
-        self.release = corpus.worklist.release
-        """Let the system take back the memory of what was read of the worklist."""
-        self.interrupts, self.left = Interrupts(flags), list[tuple[int, int]]()
+        self.release = corpus.worklist.release  # lets the system take back the memory of what was read
+        self.interrupts = Interrupts(flags)
+        self.left = list[tuple[int, int]]()  # words of the slice, from and to, that threads left when they were stopped
         self._alone = communicator.size == 1
-        self._plan()
-
-    @abstractmethod
-    def _plan(self) -> None:
-        """Find out what the host needs, before it takes memory; refuse what cannot be done."""
 
     @abstractmethod
     def open(self) -> None:
@@ -162,42 +134,26 @@ _OFTEN, _SELDOM = 0.5, 5.0  # seconds between two looks at the cache while rows 
 _RECENT = 0.5  # what counts of earlier chunks at each look
 
 
-class _Speed(NamedTuple):
-    """Positions done, and the seconds that threads took for them."""
-
-    positions: float = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: "_Speed") -> "_Speed":  # type: ignore[override]
-        return _Speed(self.positions + other.positions, self.seconds + other.seconds)
-
-
 class Copying:
-    """Decides for the threads of a host.
-
-    Parameters
-    ----------
-    threads : int
-        The threads.
-    """
+    """Decides whether the threads of a host copy the rows that are updated often."""
 
     def __init__(self, threads: int) -> None:
         self._threads, self._cache = threads, SharedCache()
-        self._chunks = deque[tuple[bool, _Speed]]()
+        self._chunks = deque[tuple[bool, float, float]]()
         self._advantage = 0.0  # of chunks without copies where a cache is shared: sum over trials of the logarithm
         self._trying, self._settled = False, False
-        self._usual = self._tried = _Speed()
+        self._usual, self._tried = np.zeros((2, 2))  # positions done, and the seconds that threads took for them
         self._wait, self._next = _FIRST, math.inf
 
     def done(self, copied: bool, positions: int, seconds: float) -> None:
         """Note how long a thread took for a chunk, with copies or without."""
-        self._chunks.append((copied, _Speed(positions, seconds)))
+        self._chunks.append((copied, positions, seconds))
 
     def wanted(self) -> bool:
         """Return whether threads are to copy rows, from their next chunk on; called every tenth of a second or so."""
-        speeds = {False: _Speed(), True: _Speed()}
+        speeds = {False: np.zeros(2), True: np.zeros(2)}
         for _ in range(len(self._chunks)):  # threads add to it meanwhile
-            copied, speed = self._chunks.popleft()
+            copied, *speed = self._chunks.popleft()
             speeds[copied] += speed
         if not self._cache.is_shared(_SELDOM if self._copies else _OFTEN):
             self._stop_trial()
@@ -207,14 +163,13 @@ class Copying:
         if self._trying:
             if self._settled:
                 self._tried += speeds[not best]
-            self._settled |= speeds[not best].seconds > 0  # the first chunks fetch what others had
-            if self._tried.seconds >= _TRIAL * self._threads:
+            self._settled |= bool(speeds[not best][1])  # the first chunks fetch what others had
+            if self._tried[1] >= _TRIAL * self._threads:
                 self._compare()
             return self._copies
-        old = self._usual
-        self._usual = _Speed(_RECENT * old.positions, _RECENT * old.seconds) + speeds[best]
+        self._usual = _RECENT * self._usual + speeds[best]
         self._next = min(self._next, time.monotonic() + self._wait)
-        self._trying = self._usual.positions > 0 and time.monotonic() >= self._next
+        self._trying = bool(self._usual[0]) and time.monotonic() >= self._next
         return self._copies
 
     @property
@@ -226,12 +181,12 @@ class Copying:
         return self._copies_best != self._trying
 
     def _compare(self) -> None:
-        tried, usual = (speed.positions / speed.seconds for speed in (self._tried, self._usual))
+        tried, usual = (positions / seconds for positions, seconds in (self._tried, self._usual))
         self._advantage += math.log(tried / usual) * (1 if self._copies_best else -1)
         self._wait *= 2
         self._stop_trial()
 
     def _stop_trial(self) -> None:
         self._trying = self._settled = False
-        self._usual = self._tried = _Speed()
+        self._usual, self._tried = np.zeros((2, 2))
         self._next = math.inf

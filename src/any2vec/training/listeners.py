@@ -1,92 +1,110 @@
-"""What listens to a run: progress, figures of rounds, checkpoints, checks after epochs, functions of the caller."""
+"""What is kept of a run: figures of its rounds; and what listens to it: checkpoints and checks."""
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import is_simulated
-from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
 from any2vec.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
 from any2vec.samples.windows import JUDGING
 from any2vec.sync.channel import Partition
+from any2vec.sync.masters import Combined
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.host import Host
 from any2vec.training.options import Decay
-from any2vec.training.run import Listener, RoundDone, Run
+from any2vec.training.progress import RoundTotals
 from any2vec.training.schedule import Schedule
-from any2vec.training.state import TrainingState
+
+if TYPE_CHECKING:
+    from any2vec.training.run import Run
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
 _FEW_EPOCHS = 20  # more are not worth a line each
 
 AfterEpoch = Callable[[int, Matrices], dict[str, float]]
-AfterRound = Callable[[TrainingState], None]
 
 
-class Progress(Listener):
-    """Shows how far training is."""
+class RoundDone(NamedTuple):
+    """A round that is over: its number, CPU seconds of this host's threads, totals of all hosts, what was combined."""
 
-    def look(self, run: Run, stats: list[ThreadStats]) -> None:
-        """Show it."""
-        with run.host.interrupts.catching():
-            run.meter.show(stats)
+    number: int
+    seconds: float
+    totals: RoundTotals
+    combined: Combined
 
 
-class Figures(Listener):
+class Figures:
     """Puts the figures of rounds into the report, and shows them to what records them."""
 
-    def __init__(self, report: Report, communicator: Communicator) -> None:
-        self._report = report
+    def __init__(self, report: Report, host: Host, communicator: Communicator) -> None:
+        self._report, self._host, self._communicator = report, host, communicator
         self._apart = communicator.size > 1 and not is_simulated(communicator)
         self._received = 0.0  # seconds in the call at the end of the last round
         self._began = self._calls = self._computing = self._waited = 0.0
 
-    def before_round(self, run: Run) -> None:
-        """Start the clock."""
-        self._began, self._calls = time.perf_counter(), run.host.scheme.channel.seconds
+    def begin(self) -> None:
+        """Start the clock of a round."""
+        self._began, self._calls = time.perf_counter(), self._host.scheme.channel.seconds
 
-    def computed(self, run: Run) -> None:
+    def computed(self) -> None:
         """Note how long this host computed, without its calls meanwhile."""
-        channel = run.host.scheme.channel
+        channel = self._host.scheme.channel
         self._computing = time.perf_counter() - self._began - (channel.seconds - self._calls)
         self._calls = channel.seconds
 
-    def agreed(self, run: Run) -> None:
+    def agreed(self) -> None:
         """Note how long it waited for the others."""
-        self._waited = run.host.scheme.channel.seconds - self._calls
+        self._waited = self._host.scheme.channel.seconds - self._calls
 
-    def after_round(self, run: Run, done: RoundDone) -> None:
-        """Gather the figures of all hosts."""
-        scheme, threads = run.host.scheme, run.host.workers.threads
+    def add(self, done: RoundDone, run: "Run") -> None:
+        """Gather the figures of all hosts on a round that is synchronized."""
+        scheme, threads = self._host.scheme, self._host.workers.threads
         channel = scheme.channel
         seconds = [scheme.inspecting / threads, done.seconds / threads, scheme.combining / threads, channel.seconds]
         clocked = Clocked(self._computing, self._waited, self._received, channel.hidden) if self._apart else Clocked()
         packed = pack_round_stats(seconds, scheme.touched, done.combined, channel.take(), clocked)
         scheme.inspecting = scheme.combining = channel.seconds = channel.hidden = 0.0
         with channel.timed():  # counts for the next round
-            hosts = run.communicator.allgather(packed)
+            hosts = self._communicator.allgather(packed)
         self._received = channel.seconds
         so_far, number, sample = run.meter.done(done.totals), done.number + 1, run.options.sample
         self._report.rounds.add(hosts, so_far)
         run.display.record("round", lambda: {"round": number, "sample": sample, **figures_of(hosts, so_far)})
 
-    def note(self, run: Run, walking: float) -> None:
-        """Write what a run came to into the report; `walking` are seconds of walks."""
-        report, meter, host = self._report, run.meter, run.host
+    def note(self, run: "Run") -> None:
+        """Write what a run came to into the report."""
+        report, meter, host = self._report, run.meter, self._host
         report.threads = host.workers.threads
-        report.hosts, report.round_count = run.communicator.size, host.rounds
+        report.hosts, report.round_count = self._communicator.size, host.rounds
         report.interrupted = run.interrupted or host.interrupts.interrupted
         report.loss = meter.loss
         report.seconds["train"] = meter.seconds
         report.words_per_second = meter.words_per_second
-        report.walking = walking
+        report.walking = run.corpus.worklist.seconds
         report.peak_memory = peak_memory()
+
+
+class Listener:
+    """Hears of a run; all hosts have the same listeners, since some ask the other hosts."""
+
+    def look(self, run: "Run") -> None:
+        """Look every tenth of a second or so while threads compute."""
+
+    def paused(self, run: "Run", number: int) -> None:
+        """Hear that threads pause in a round, as a listener wished; `run.cut` has what is left."""
+
+    def after_round(self, run: "Run", done: RoundDone) -> None:
+        """Hear that a round is synchronized."""
+
+    def after_epoch(self, run: "Run") -> None:
+        """Hear that an epoch is over, and was of use."""
 
 
 class Checkpointing(Listener):
@@ -97,48 +115,36 @@ class Checkpointing(Listener):
         self._written = -1  # the round before which the last one was written
         self._kept = self._keeping = 0.0  # when that was, and how long it took
 
-    def look(self, run: Run, stats: list[ThreadStats]) -> None:
+    def look(self, run: "Run") -> None:
         """Let threads pause if a checkpoint is due; writing them may take a fifth of the time."""
         may = run.host.divisible and not run.host.interrupts.stopped
         apart = max(_SECONDS_BETWEEN_CHECKPOINTS, 4 * self._keeping)
         if may and self._checkpoints.late() and time.monotonic() - self._kept > apart:
             run.host.interrupts.pause()
 
-    def paused(self, run: Run, number: int) -> None:
+    def paused(self, run: "Run", number: int) -> None:
         """Write it."""
         self._write(run, number + 1)
 
-    def after_round(self, run: Run, done: RoundDone) -> None:
+    def after_round(self, run: "Run", done: RoundDone) -> None:
         """Write one if it is due; the last round's always is."""
         last = done.number + 1 == run.schedule.numbers(run.options.epochs - 1).stop
         if self._checkpoints.due() or last or run.interrupted:
             self._write(run, done.number + 1)
 
-    def after_epoch(self, run: Run) -> None:
+    def after_epoch(self, run: "Run") -> None:
         """Write one if a check was interrupted."""
         number = run.schedule.numbers(run.epoch).stop
         if (run.interrupted or run.stopped) and self._written != number:
             self._write(run, number)
 
-    def _write(self, run: Run, number: int) -> None:
+    def _write(self, run: "Run", number: int) -> None:
         """Write one when round `number` is about to begin, or in the middle of the one before."""
         run.agree_finite(number - 1)
         began, self._written = time.monotonic(), -1 if run.cut else number
         self._checkpoints.write(run.state_before(number, run.host.scheme.masters), run.host.scheme)
         self._kept = time.monotonic()
         self._keeping = self._kept - began
-
-
-class States(Listener):
-    """Calls a function of the caller's with the state after each round that was not cut."""
-
-    def __init__(self, after_round: AfterRound) -> None:
-        self._call = after_round
-
-    def after_round(self, run: Run, done: RoundDone) -> None:
-        """Call it."""
-        if not run.interrupted:
-            self._call(run.state_before(done.number + 1, run.host.scheme.rows_of_masters()))
 
 
 class HeldOut(Listener):
@@ -149,7 +155,7 @@ class HeldOut(Listener):
         self._schedule = Schedule(Decay(0.0), 1, host.rounds, host.cuts)
         self._report = report
 
-    def after_epoch(self, run: Run) -> None:
+    def after_epoch(self, run: "Run") -> None:
         """Measure it; `run.stopped` sees whether it still falls."""
         host, interrupts = run.host, run.host.interrupts
 
@@ -183,7 +189,7 @@ class Checks(Listener):
     def __init__(self, after_epoch: AfterEpoch | None, blend: Blend | None, report: Report) -> None:
         self._judge, self._blend, self._report = after_epoch, blend, report
 
-    def after_epoch(self, run: Run) -> None:
+    def after_epoch(self, run: "Run") -> None:
         """Judge, on host 0, matrices that are blended as they would be in the end."""
         epoch, interrupts, figures = run.epoch + 1, run.host.interrupts, dict[str, float]()
         if self._judge:
@@ -205,7 +211,7 @@ class Checks(Listener):
             line += [] if held is None else [f"held out {decimals(held)}"]
             run.display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
 
-    def blended(self, run: Run, masters: Matrices) -> Matrices:
+    def blended(self, run: "Run", masters: Matrices) -> Matrices:
         """Blend what is trained so far, in place, with the matrices that the run went on from, if it did.
 
         After Ctrl-C, or if that strikes meanwhile, updates are estimated, which takes no time, and not counted.

@@ -24,14 +24,9 @@ _LEAST = 1e-9  # share of it that is left of a rate that falls to 0: gradients a
 
 @dataclass(frozen=True)
 class Decay:
-    """The learning rate falls linearly with what is done of a run.
+    """The learning rate falls linearly with what is done of a run, from `alpha` to `min_alpha`, as in gensim.
 
-    Parameters
-    ----------
-    alpha : float
-        At the beginning.
-    min_alpha : float, optional
-        At the end, as in gensim. Without, it falls towards 0, and stays at `FLOOR` of `alpha` (word2vec's).
+    Without that it falls towards 0, and stays at `FLOOR` of `alpha` (word2vec's).
     """
 
     alpha: float

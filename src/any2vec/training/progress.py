@@ -251,41 +251,18 @@ def _sums(stats: list[ThreadStats]) -> NDArray[np.float64]:
 
 
 class Meter:
-    """Adds up rounds and shows progress.
+    """Adds up rounds of W, of so many words, and shows progress.
 
-    Parameters
-    ----------
-    options : Options
-        Options of training.
-    words : int
-        Positions of W.
-    share : float
-        Share of them that this host does; from it, what the others do meanwhile is estimated.
-    raw_words : int
-        Words of the corpus, those below `min_count` included: the unit of speed.
-    display : Display
-        Where to show.
-
-    Attributes
-    ----------
-    seconds : float
-        Time spent in epochs.
-    words_done : int
-        Positions done, in all epochs.
-    loss : list of float
-        Mean loss of each epoch that has ended; not a number if it had no samples.
-    held_out : list of float
-        Mean loss on what is held out, after each epoch.
-    samples : float
-        Samples of the current epoch, of rounds that are over.
+    From the `share` that this host does, what the others do meanwhile is estimated. Speed is in raw words: those below
+    `min_count` included.
     """
 
     def __init__(self, options: Options, words: int, share: float, raw_words: int, display: Display) -> None:
-        self.seconds = 0.0
-        self.words_done = 0
-        self.loss: list[float] = []
-        self.held_out: list[float] = []
-        self.samples = 0.0
+        self.seconds = 0.0  # in epochs
+        self.words_done = 0  # positions, in all epochs
+        self.loss: list[float] = []  # mean of each epoch that has ended; not a number if it had no samples
+        self.held_out: list[float] = []  # the same, on what is held out
+        self.samples = 0.0  # of the current epoch, of rounds that are over
         self._options = options
         self._words, self._share = words, max(share, 1e-9)
         self._raw = raw_words / words * options.trained

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import allreduce
+from any2vec.cluster.communicator import Communicator, allreduce
+from any2vec.corpus import Corpus
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
-from any2vec.operators.base import Rate, ThreadStats, learning_rate
+from any2vec.operators.base import Rate, RowTable, learning_rate
 from any2vec.operators.kernel import Inspector, operator_kernel
 from any2vec.operators.matrices import (
     HotRows,
@@ -30,15 +31,15 @@ from any2vec.operators.matrices import (
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.targets import PooledTables
-from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
+from any2vec.samples.windows import SampleTables, Slice, kept_counts, mean_context, total_of
 from any2vec.sync import scheme_of
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext, Scheme, warm_up, warm_up_balance
+from any2vec.sync.scheme import HostContext, warm_up, warm_up_balance
 from any2vec.sync.wire import FLOAT32
-from any2vec.training.choice import visits_of
+from any2vec.training.choice import rounds_of
 from any2vec.training.host import Copying, Host, Task
-from any2vec.training.schedule import default_rounds
+from any2vec.training.options import Options
 from any2vec.training.state import Start
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
@@ -50,43 +51,46 @@ _PARTS = 4  # chunks that what is left would make for each thread
 
 
 class RowHost(Host):
-    """A host that takes slices of its own part of the worklist, on whole rows.
+    """A host that takes slices of its own part of the worklist, on whole rows; see `Host`."""
 
-    Parameters are those of `Host`.
-
-    Attributes
-    ----------
-    combiner : Combiner
-        Combines what hosts change.
-    """
-
-    def _plan(self) -> None:
-        """Choose rounds, and the rows that threads copy."""
-        corpus, options, communicator, start = self._corpus, self._options, self._communicator, self._start
+    def __init__(self, corpus: Corpus, options: Options, communicator: Communicator, *more: Any) -> None:
+        super().__init__(corpus, options, communicator, *more)
         counts = corpus.vocabulary.counts
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
         self.operator = options.operator_class(options).on(corpus)
-        self._counts, self._dim = counts, padded_width(options.dim)
+        self.counts, self._dim = counts, padded_width(options.dim)
         self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
-        visits, long_rounds = visits_of(corpus, options), combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(
-            communicator.size, visits, self.workers.threads, long_rounds=long_rounds
-        )
+        self.rounds = rounds_of(corpus, options, communicator.size, self.workers.threads)
         self._kept = kept / self._words
         self._check_updates()
         self._plan_copies()
+        start = self._start
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
+
+    def _check_updates(self) -> None:
+        """Refuse rounds so long that int32 does not hold how often one updates a row."""
+        positions = self._worklist.size / self.rounds
+        most = 2 * self._options.window * self.operator.targets  # by a position
+        if (self._alone and not self._options.pools) or positions * most < _MOST_UPDATES:
+            return
+        found = float(self.operator.updates(self.counts, self._contexts).max()) / self._words * positions
+        if found >= _ENOUGH * _MOST_UPDATES:
+            least = math.ceil(found * self.rounds / (_ENOUGH * _MOST_UPDATES)) + 1
+            raise Any2VecError(
+                f"with `rounds` {self.rounds:,}, a host would update a vector about {found:,.0f} times in a round, "
+                f"where {_MOST_UPDATES:,} can be counted; give `rounds={least}` or more"
+            )
 
     def _plan_copies(self) -> None:
         """Choose the rows that each thread has a copy of."""
         operator, threads, self._hot = self.operator, self.workers.threads, 0
         if threads > 1:
             contexts = self._contexts
-            updates = operator.updates(self._counts, contexts) / self._words
+            updates = operator.updates(self.counts, contexts) / self._words
             samples = operator.samples_per_update(self._per_pair, contexts)
             per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
             positions = self._worklist.size // (threads * self.rounds)
@@ -97,53 +101,43 @@ class RowHost(Host):
 
     def open(self) -> None:
         """Take the memory of matrices, of threads' copies and of kernels."""
-        threads = self.workers.threads
+        options, start, operator, threads = self._options, self._start, self.operator, self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim, self._shares) if threads > 1 else list[HotRows]()
-        self._pools = self._options.pools
         self._tables = self._new_tables()
-        self.inspector = Inspector(self._worklist, self._tables, self.operator, self._corpus.vertices)
-        self.scheme = self._new_scheme()
-        if self.operator.documents:  # they stay here: schemes need not know of them, but for rebalancing
-            seed, documents = self._options.seed, self._corpus.documents_of(self._communicator.rank)
-            rows = new_documents(documents.start, documents.stop, self._options.dim, seed=seed)
-            self.scheme.masters = replace(self.scheme.masters, documents=rows)
-        self.divisible = self._alone and not self.scheme.of_its_own
-        independent = self.operator.independent(self._contexts)
-        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel, independent)
-        self.combiner = combiner_of(self._options.combine).bind(context)
-        kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
-        self._kernel = operator_kernel(self.operator, self._dim, self._width, self.scheme.addressing, **kinds)
-
-    def _new_tables(self) -> SampleTables:
-        """Make the tables that samples are drawn from."""
-        options, counts, part = self._options, self._counts, self._worklist
-        first = part.first + (self._start.seen if self._start else 0)
-        given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
-        held = options.held_out or 0.0, options.part
-        if self._pools:
-            return PooledTables(part, options.negatives, *given, *held)
-        return SampleTables(*given, *held, self.operator.documents)
-
-    def _new_scheme(self) -> Scheme:
-        """Make the scheme, which holds the matrices."""
-        options, start, communicator = self._options, self._start, self._communicator
-        copies = (self._hot + self._spare) * self.workers.threads
-        rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
-        seed = start.seed(options.seed) if start else options.seed
-        wire = FLOAT32 if self._alone else options.wire  # one host trains on rows as they are
+        self.inspector = Inspector(self._worklist, self._tables, operator, self._corpus.vertices)
         context = HostContext(
-            communicator,
+            self._communicator,
             self.workers,
             self.inspector,
             self._partition,
             options.dim,
-            copies,
-            rebalances,
-            seed,
-            wire,
-            self._shares,
+            copies=(self._hot + self._spare) * threads,
+            rebalances=operator.score is dots and start is None,  # blending compares with what a run began with
+            seed=start.seed(options.seed) if start else options.seed,
+            wire=FLOAT32 if self._alone else options.wire,  # one host trains on rows as they are
+            shares=self._shares,
         )
-        return scheme_of(options.scheme, communicator.size)(context)
+        self.scheme = scheme_of(options.scheme, self._communicator.size)(context)
+        if operator.documents:  # they stay here: schemes need not know of them, but for rebalancing
+            documents = self._corpus.documents_of(self._communicator.rank)
+            rows = new_documents(documents.start, documents.stop, options.dim, seed=options.seed)
+            self.scheme.masters = replace(self.scheme.masters, documents=rows)
+        self.divisible = self._alone and not self.scheme.of_its_own
+        independent = operator.independent(self._contexts)
+        combined = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel, independent)
+        self.combiner = combiner_of(options.combine).bind(combined)
+        kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
+        self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
+
+    def _new_tables(self) -> SampleTables:
+        """Make the tables that samples are drawn from."""
+        options, counts, part = self._options, self.counts, self._worklist
+        first = part.first + (self._start.seen if self._start else 0)
+        given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
+        held = options.held_out or 0.0, options.part
+        if options.pools:
+            return PooledTables(part, options.negatives, *given, *held)
+        return SampleTables(*given, *held, self.operator.documents)
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes of threads' copies, of merging what hosts changed, and of rebalancing rows."""
@@ -157,24 +151,10 @@ class RowHost(Host):
             found += 4 * padded * len(self._corpus.documents_of(self._communicator.rank))
         return found + (_BYTES_OF_BALANCING * dim**2 if self._hot or not self._alone else 0)
 
-    def _check_updates(self) -> None:
-        """Refuse rounds so long that int32 does not hold how often one updates a row."""
-        positions = self._worklist.size / self.rounds
-        most = 2 * self._options.window * self.operator.targets  # by a position
-        if (self._alone and not self._options.pools) or positions * most < _MOST_UPDATES:
-            return
-        found = float(self.operator.updates(self._counts, self._contexts).max()) / self._words * positions
-        if found >= _ENOUGH * _MOST_UPDATES:
-            least = math.ceil(found * self.rounds / (_ENOUGH * _MOST_UPDATES)) + 1
-            raise Any2VecError(
-                f"with `rounds` {self.rounds:,}, a host would update a vector about {found:,.0f} times in a round, "
-                f"where {_MOST_UPDATES:,} can be counted; give `rounds={least}` or more"
-            )
-
     @cached_property
     def _shares(self) -> NDArray[np.float64] | None:
         """Weights of rows of e in the balance, if not all are 1."""
-        return self.operator.shares(self._counts, self._contexts)
+        return self.operator.shares(self.counts, self._contexts)
 
     @cached_property
     def _contexts(self) -> float:
@@ -185,7 +165,7 @@ class RowHost(Host):
     def begin_with(self, start: Start) -> None:
         """Let this host's rows begin as `start` says; all hosts call this."""
         masters = self.scheme.masters
-        start.fill(masters, self.operator, self._counts, self._communicator)
+        start.fill(masters, self.operator, self.counts, self._communicator)
         self.scheme.restore(masters)
 
     def updates(self) -> dict[str, NDArray[np.int64]]:
@@ -198,8 +178,8 @@ class RowHost(Host):
         if allreduce(self._communicator, np.array([sums is None], np.int64))[0] or sums is None:
             assert self._start
             mine = slice(masters.first, masters.first + masters.vertices)
-            expected = self.operator.updates(self._counts, self._contexts)[:, mine]
-            shares = self._start.shares(self._counts)[mine], self._start.share(self._counts)
+            expected = self.operator.updates(self.counts, self._contexts)[:, mine]
+            shares = self._start.shares(self.counts)[mine], self._start.share(self.counts)
             operator = self.operator
             pairs = 1 if operator.joined or operator.group_per_context else self._contexts  # of a window, with a target
             e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
@@ -241,19 +221,15 @@ class RowHost(Host):
         return found
 
     def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
-        """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
+        """Apply the operator to chunks until none is left, as thread `k`; yield after each, where tests take turns."""
         slice_, stats = task.slice, task.stats
         draws = self._tables.round(slice_.epoch, slice_.ranges)
-        matrices, hot = self.scheme.matrices, _NONE
+        matrices, rows, hot = self.scheme.matrices, self._rows_of(k), _NONE
         e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
-        rate = task.rate._replace(pace=0.0) if self._pools else task.rate
-        spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
-        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare, sources=self.operator.sources)
-        if (documents := self.scheme.masters.documents) is not None:
-            rows = rows._replace(documents=(documents.ctypes.data - e.ctypes.data) // e.itemsize)
-        copies, at, copying = _NONE, slice_.size, self._hot > 0 and rate.alpha > 0
-        if copying:
-            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)
+        rate = task.rate._replace(pace=0.0) if self._options.pools else task.rate
+        at, copying = slice_.size, self._hot > 0 and rate.alpha > 0
+        live, behind = self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot
+        copies = self._copies[k].first(live, behind) if copying else _NONE
         while chunks:
             try:
                 begin, end = chunks.popleft()
@@ -268,7 +244,11 @@ class RowHost(Host):
             before, place = stats[k].words[0], begin
             for low, high in () if stats[k].stop[0] else slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * place, pace=rate.pace * len(stats))
-                self._apply(low, high, (e, t, rows), draws, ahead, hot, stats[k])
+                for ids, bounds, here, first, last in self._worklist.pieces(low, high):
+                    ahead = ahead._replace(before=here + first - low)
+                    self._kernel(ids, bounds, first, last, e, t, rows, draws.ahead(here), ahead, hot, stats[k])
+                    if stats[k].stop[0]:  # walks of further pieces are not needed any more
+                        break
                 place += high - low
             reached = begin + int(stats[k].words[0] - before)
             if reached < end:  # it was stopped
@@ -280,15 +260,14 @@ class RowHost(Host):
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, at), self._dim, k)
 
-    def _apply(
-        self, low: int, high: int, matrices: Any, draws: EpochDraws, rate: Rate, hot: HotRows, stats: ThreadStats
-    ) -> None:
-        """Apply the operator to positions low..high-1 of this host's part, piece by piece."""
-        for ids, bounds, at, begin, end in self._worklist.pieces(low, high):
-            ahead = rate._replace(before=at + begin - low)
-            self._kernel(ids, bounds, begin, end, *matrices, draws.ahead(at), ahead, hot, stats)
-            if stats.stop[0]:  # walks of further pieces are not needed any more
-                break
+    def _rows_of(self, k: int) -> RowTable:
+        """Say where rows are for thread `k`: the scheme's, frozen ones, documents."""
+        matrices, documents = self.scheme.matrices, self.scheme.masters.documents
+        spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
+        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare, sources=self.operator.sources)
+        if documents is None:
+            return rows
+        return rows._replace(documents=(documents.ctypes.data - matrices.e.ctypes.data) // documents.itemsize)
 
     def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""

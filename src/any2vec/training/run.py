@@ -1,10 +1,13 @@
-"""Algorithm 1 of GraphAny2Vec on one host: epochs, rounds, computing, synchronizing. What is kept and shown listens."""
+"""Algorithm 1 of GraphAny2Vec on one host: epochs, rounds, computing, synchronizing (`Run.epochs`).
+
+What is kept of a run, and what may end it, listens (`training.listeners`).
+"""
 
 import math
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +16,11 @@ from any2vec.cluster.communicator import Communicator, SharedError
 from any2vec.corpus import Corpus
 from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
+from any2vec.report import Report
 from any2vec.sync.combiners import Round
-from any2vec.sync.masters import Combined
 from any2vec.training.ending import LARGEST, Divergence, not_finite
 from any2vec.training.host import Host, Task
+from any2vec.training.listeners import Figures, Listener, RoundDone
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, Meter, RoundTotals, pack_totals, too_many_hosts
 from any2vec.training.schedule import Schedule
@@ -26,65 +30,29 @@ _HOT_ROWS = 1000  # checked while an epoch runs: where values diverge, these do 
 _SECONDS_BETWEEN_CHECKS = 1.0
 
 
-class RoundDone(NamedTuple):
-    """A round that is over: its number, CPU seconds of this host's threads, totals of all hosts, what was combined."""
-
-    number: int
-    seconds: float
-    totals: RoundTotals
-    combined: Combined
-
-
-class Listener:
-    """Hears of a run; all hosts have the same listeners, since some ask the other hosts."""
-
-    def before_round(self, run: "Run") -> None:
-        """Hear that a round begins."""
-
-    def look(self, run: "Run", stats: list[ThreadStats]) -> None:
-        """Look at the threads' counters: every tenth of a second or so while they compute."""
-
-    def paused(self, run: "Run", number: int) -> None:
-        """Hear that threads pause in a round, as a listener wished; `cut` has what is left."""
-
-    def computed(self, run: "Run") -> None:
-        """Hear that the threads of this host are done."""
-
-    def agreed(self, run: "Run") -> None:
-        """Hear that the threads of all hosts are."""
-
-    def after_round(self, run: "Run", done: RoundDone) -> None:
-        """Hear that a round is synchronized."""
-
-    def after_epoch(self, run: "Run") -> None:
-        """Hear that an epoch is over, and was of use."""
-
-
 class Run:
-    """Algorithm 1 on one host (GraphAny2Vec, section 3.1).
-
-    Attributes
-    ----------
-    epoch : int
-        The epoch, from 0.
-    interrupted : bool
-        Whether the run is to end, on all hosts: after Ctrl-C.
-    cut : (int64 array, MeterState) or None
-        In the middle of a round, what is left of the epoch, and what was measured.
-    kappa : float
-        Curvature of the loss, measured last.
-    """
+    """Algorithm 1 on one host (GraphAny2Vec, section 3.1)."""
 
     def __init__(
-        self, host: Host, corpus: Corpus, options: Options, communicator: Communicator, display: Display
+        self,
+        host: Host,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        display: Display,
+        report: Report,
     ) -> None:
-        self.host, self.options, self.communicator, self.display = host, options, communicator, display
+        self.host, self.corpus, self.options = host, corpus, options
+        self.communicator, self.display, self.report = communicator, display, report
+        self.figures = Figures(report, host, communicator)
         self._order = options.seed if options.shuffle else None
         self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts, order=self._order)
         self.meter = Meter(options, self.schedule.words, host.share, corpus.raw_words, display)
-        self.epoch = self._next = 0  # the round to begin with
-        self.kappa = 0.25  # of matrices that are zero
-        self.interrupted = self._broken = self._resumed = False
+        self.epoch = self._next = 0  # the epoch, and the round to begin with
+        self.kappa = 0.25  # curvature of the loss, measured last; this is of matrices that are zero
+        self.interrupted = False  # whether the run is to end, on all hosts: after Ctrl-C
+        self._broken = self._resumed = False
+        # in the middle of a round, what is left of the epoch, and what was measured
         self.cut: tuple[NDArray[np.int64], MeterState] | None = None
         self.kept: Callable[[], str] = str  # says what a run that fails leaves
         self._measured: MeterState | None = None  # in the middle of a round
@@ -140,12 +108,10 @@ class Run:
                 self._record(RoundDone(number, seconds, totals, combined))
                 if self.interrupted:
                     break
-            learns = self._end_epoch(numbers.stop - 1)
-            if self.interrupted:
-                break
-            if not learns:
+            if not self._end_epoch(numbers.stop - 1):
                 return False
-            self._tell("after_epoch")
+            if not self.interrupted:
+                self._tell("after_epoch")
             if self.interrupted:
                 break
         return True
@@ -166,7 +132,7 @@ class Run:
         host, schedule = self.host, self.schedule
         if self.communicator.rank == 0:
             self.meter.begin_round(stats)
-        self._tell("before_round")
+        self.figures.begin()
         slice_ = schedule.slice(host.part, number)  # line 7
         assert slice_ is not None
         task = Task(slice_, schedule.rate(number, slice_.size), schedule.slice(host.part, number + 1), stats)
@@ -183,7 +149,7 @@ class Run:
         if host.interrupts.paused:  # just when all was done
             host.interrupts.go_on()
         self._computing = None
-        self._tell("computed")
+        self.figures.computed()
         return seconds
 
     def _look(self, stats: list[ThreadStats]) -> None:
@@ -191,7 +157,9 @@ class Run:
         host = self.host
         host.release()
         host.interrupts.watch()
-        self._tell("look", stats)
+        with host.interrupts.catching():
+            self.meter.show(stats)
+        self._tell("look")
         if time.monotonic() - self._checked > _SECONDS_BETWEEN_CHECKS:
             self._checked = time.monotonic()
             if not host.scheme.matrices.largest(min(_HOT_ROWS, host.scheme.live)) <= LARGEST:
@@ -204,7 +172,7 @@ class Run:
         with host.scheme.channel.timed():
             mine = pack_totals(stats, interrupts.interrupted, bool(host.left), self._broken)
             totals = RoundTotals(*self.communicator.allgather(mine).sum(axis=0).tolist())
-        self._tell("agreed")
+        self.figures.agreed()
         self._measured = self.meter.state(stats) if host.divisible else None
         self.meter.add(totals)
         if totals.broken:
@@ -225,6 +193,7 @@ class Run:
         if done.totals.cut:
             self.cut = self._left(done.number), self._measured or self.meter.state()
         self._broken = not done.combined.finite
+        self.figures.add(done, self)
         self._tell("after_round", done)
 
     def _end_epoch(self, number: int) -> bool:
@@ -248,11 +217,8 @@ class Run:
         schedule, numbers = self.schedule, self.schedule.numbers(self.epoch)
         done, begun, meter = number - numbers.start, schedule.begun(self.epoch), self.meter.state()
         left = schedule.left(number) if number < numbers.stop else np.empty((0, 2), np.int64)
-        earlier = (
-            meter.losses[: self.epoch],
-            meter.held_out[: self.epoch],
-        )  # the epoch's follow when it is taken up again
-        meter = meter._replace(losses=earlier[0], held_out=earlier[1])
+        # the epoch's own follow when it is taken up again
+        meter = meter._replace(losses=meter.losses[: self.epoch], held_out=meter.held_out[: self.epoch])
         if self.cut:
             left, meter = self.cut
             done, begun = 0, left

@@ -64,22 +64,9 @@ class Schedule:
     """Cuts each host's part of the worklist into S slices per epoch, and lets the learning rate fall.
 
     A slice is a round; the first epoch's first rounds are shorter (`growth`). The rate falls with the words done by all
-    hosts together, as on one machine.
-
-    Parameters
-    ----------
-    decay : Decay
-        Of the learning rate.
-    epochs, rounds : int
-        Epochs, and S, rounds per epoch.
-    cuts : int64 array, shape (H + 1,)
-        Positions of W where the hosts' parts begin.
-    first : int
-        Epoch to begin with.
-    left : int64 array, shape (k, 2), optional
-        Positions of W, from and to, that are left to do in that epoch, if not all: another number of hosts began it.
-    order : int, optional
-        Seed of the order in which each epoch takes the blocks of each part; without, it is that of the text.
+    hosts together, as on one machine. Host h has positions ``cuts[h]`` to ``cuts[h + 1] - 1`` of W. A run that is taken
+    up begins with the epoch `first`. Of that, positions `left` (k, 2), from and to, are to be done, if another number
+    of hosts began it. `order` is the seed of the order in which epochs take the blocks of parts; None for the text's.
     """
 
     def __init__(

@@ -27,11 +27,11 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
-from any2vec.training.listeners import AfterEpoch, AfterRound, Checkpointing, Checks, Figures, HeldOut, Progress, States
+from any2vec.training.listeners import AfterEpoch, Checkpointing, Checks, HeldOut, Listener
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.row_host import RowHost
-from any2vec.training.run import Listener, Run
+from any2vec.training.run import Run
 from any2vec.training.state import Start, TrainingState
 from any2vec.version import __version__
 
@@ -44,7 +44,6 @@ def train(
     report: Report,
     *,
     after_epoch: AfterEpoch | None = None,
-    after_round: AfterRound | None = None,
     state: TrainingState | None = None,
     checkpoints: Checkpoints | None = None,
     start: Start | None = None,
@@ -56,68 +55,58 @@ def train(
     then. Raise a SharedError if they do not fit into memory, there is nothing to learn from, or values diverge.
 
     `report` receives losses, checks, seconds, speed, memory. `after_epoch` is called on host 0 with the epoch, from 1,
-    and the matrices; only `e` if there are several hosts. The figures it returns are shown and kept. `after_round` is
-    called on every host, but after a round that was cut short, with its state, whose masters must be copied to be kept.
+    and the matrices; only `e` if there are several hosts. The figures it returns are shown and kept.
 
     From a `state` of the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
     others, what is left of the epoch is cut anew. Its masters are of consecutive ranges of vertices. `start` has what
     rows begin with, or what those of the state's run began with. The caller closes `checkpoints`. `flags` are two zeros
     that simulated hosts share: what stops one stops all at once, not only at the end of a round.
     """
-    options = _as_begun(options.training_options().for_text(int(corpus.cuts[-1])), state)
+    options = options.training_options().for_text(int(corpus.cuts[-1]))
+    options = replace(options, wire=options.wire or (state.wire if state else None) or USUAL)
+    if state and state.sample is not None:  # what the run had set it to
+        options = replace(options, sample=state.sample)
     with together(communicator):
         options = replace(options, scheme=options.scheme or usual_scheme(corpus, options, communicator))
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
-    heard = after_epoch, after_round, checkpoints
-    matrices = _train(corpus, options, communicator, display, report, *heard, state, start, flags)
-    if matrices is None:
+    listeners: list[Listener] = [Checkpointing(checkpoints)] if checkpoints else []
+    while True:
+        report.sample = float(options.sample)
+        partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
+        host = _host(corpus, options, communicator, report, start, flags, partition, gathers=after_epoch is not None)
+        host.interrupts.finishes = checkpoints is not None and not host.divisible
+        host.interrupts.say = display.say
+        run = Run(host, corpus, options, communicator, display, report)
+        run.kept = checkpoints.newest_line if checkpoints else str
+        if _trained(run, start, state, after_epoch, listeners):
+            return host.scheme.rows_of_masters(last=True)
         display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
-        report.rounds, options = Rounds(), replace(options, sample=0.0)
+        report.rounds, options, state = Rounds(), replace(options, sample=0.0), None  # now there is something to learn
         display.record("again", lambda: {"sample": 0.0})
-        matrices = _train(corpus, options, communicator, display, report, *heard, None, start, flags)
-        assert matrices is not None  # without subsampling, there is something to learn, or an error
-    return matrices
 
 
-def _train(
-    corpus: Corpus,
-    options: Options,
-    communicator: Communicator,
-    display: Display,
-    report: Report,
-    after_epoch: AfterEpoch | None,
-    after_round: AfterRound | None,
-    checkpoints: Checkpoints | None,
-    state: TrainingState | None,
+def _trained(
+    run: Run,
     start: Start | None,
-    flags: NDArray[np.int64] | None,
-) -> Matrices | None:
-    """Train with a scheme that was chosen; return None if subsampling leaves no sample."""
-    partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
-    host = _host(corpus, options, communicator, report, start, flags, partition, gathers=after_epoch is not None)
-    interrupts = host.interrupts
-    interrupts.finishes, interrupts.say = checkpoints is not None and not host.divisible, display.say
-    run, figures = Run(host, corpus, options, communicator, display), Figures(report, communicator)
-    listeners: list[Listener] = [Progress(), figures]
-    if checkpoints:
-        run.kept = checkpoints.newest_line
-        listeners.append(Checkpointing(checkpoints))
-    if after_round:
-        listeners.append(States(after_round))
+    state: TrainingState | None,
+    after_epoch: AfterEpoch | None,
+    listeners: list[Listener],
+) -> bool:
+    """Run all epochs; return whether that was of use: subsampling may leave no sample."""
+    host, interrupts, communicator = run.host, run.host.interrupts, run.communicator
     learned = True  # for all that is known, if an interrupt of another handler strikes early
     with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
-            _compile(host, communicator, display, report)
+            _compile(host, communicator, run.display, run.report)
             caught = interrupts.catching() if communicator.size == 1 else nullcontext()  # others wait for it
             with interrupts.handling(), caught:
                 if start and not state:
                     host.begin_with(start)
-                blend = Blend.of(start, host, corpus.vocabulary.counts, options)
-                checks = Checks(after_epoch, blend, report)
+                checks = Checks(after_epoch, Blend.of(start, host, run.options), run.report)
                 run.begin(state)
-                held = [HeldOut(host, report)] if options.held_out else []
+                held = [HeldOut(host, run.report)] if run.options.held_out else []
                 learned = run.epochs([*held, checks, *listeners])  # a check may be interrupted, and a checkpoint follow
                 if learned:
                     checks.blended(run, host.scheme.masters)
@@ -129,10 +118,10 @@ def _train(
             interrupts.stop()
             raise
         finally:
-            display.close()
-            if "compile" in report.seconds:
-                figures.note(run, corpus.worklist.seconds)
-    return host.scheme.rows_of_masters(last=True) if learned else None
+            run.display.close()
+            if "compile" in run.report.seconds:
+                run.figures.note(run)
+    return learned
 
 
 def _host(
@@ -146,9 +135,8 @@ def _host(
     *,
     gathers: bool,
 ) -> Host:
-    """Make this host, after a check that the memory of all hosts suffices."""
+    """Make this host: it finds out what it needs, and takes that if the memory of all hosts suffices."""
     scheme = scheme_of(options.scheme, communicator.size)
-    report.sample = float(options.sample)
     report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
     with together(communicator):
@@ -172,12 +160,6 @@ def _compile(host: Host, communicator: Communicator, display: Display, report: R
     if first:
         communicator.barrier()
     report.seconds["compile"] = time.perf_counter() - started
-
-
-def _as_begun(options: Options, state: TrainingState | None) -> Options:
-    """Fill in what a run that is taken up had found out, or chosen."""
-    wire = options.wire or (state.wire if state else None) or USUAL
-    return replace(options, wire=wire, sample=options.sample if not state or state.sample is None else state.sample)
 
 
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")  # of an object, which is another one on each host

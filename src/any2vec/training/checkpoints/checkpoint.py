@@ -94,7 +94,7 @@ class Checkpoints:
     def write(self, state: TrainingState, scheme: Scheme) -> None:
         """Write a version: the rows of this host's range of vertices now, and the rest while training goes on.
 
-        What the file system refuses (a full disk) is said; training goes on, and the versions before stay.
+        What the system refuses (a full disk) is said; training goes on, and the versions before stay.
         """
         self._settle()
         self._last = time.monotonic()
@@ -196,12 +196,12 @@ class Checkpoints:
         assert self._pending
         try:
             self._pending.result()
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             return _reason(error)
         return ""
 
     def _refused(self, problem: str) -> bool:
-        """Whether the file system refused something on a host; the first host says what, once."""
+        """Whether the system refused something on a host; the first host says what, once."""
         texts = [text.decode() for text in allgather_bytes(self._communicator, problem.encode())]
         host, text = next(((h, text) for h, text in enumerate(texts) if text), (0, ""))
         if not text:
@@ -235,31 +235,26 @@ def _write_shard(path: Path, state: TrainingState, scheme: Scheme, rows: int) ->
     if (documents := state.masters.documents) is not None and len(documents):
         apart.append(("documents", documents[:, : scheme.context.dim]))
         shapes["documents"] = apart[-1][1].shape
-    problem, file, found = "", None, 0
+    parts, problem, found = chain(scheme.stream_rows(), apart), "", 0
     try:
-        file = open(path, "xb", opener=private)  # noqa: SIM115
-        header = header_of(shapes)
-        found = zlib.crc32(header)
-        file.write(header)
-    except OSError as error:
-        problem = _reason(error)
-    for _, part in chain(scheme.stream_rows(), apart):  # all hosts take all parts
-        try:
-            if file and not problem and part.size:
-                for block in blocks(part, CACHED):
+        with open(path, "xb", opener=private) as file:
+            header = header_of(shapes)
+            found = zlib.crc32(header)
+            file.write(header)
+            for _, part in parts:
+                for block in blocks(part, CACHED) if part.size else ():
                     numbers = np.ascontiguousarray(part[block], "<f4").data
                     found = zlib.crc32(numbers, found)
                     file.write(numbers)
-        except OSError as error:
-            problem = _reason(error)
-    try:
-        if file:
-            file.close()
-    except OSError as error:  # of what was not yet written
-        problem = problem or _reason(error)
+    except OSError as error:
+        problem = _reason(error)
+    for _ in parts:  # all hosts take all, also what cannot be written
+        pass
     return problem, found
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | MemoryError) -> str:
     """Return what the system says of a refusal."""
+    if isinstance(error, MemoryError):
+        return "there is too little memory"
     return error.strerror or str(error)

@@ -68,8 +68,8 @@ def read_state(
     communicator: Communicator,
     say: Callable[[str], None],
     *,
+    warn: Callable[[str], None],
     documents: range | None = None,
-    warn: Callable[[str], None] | None = None,
     or_none: bool = False,
     or_another: bool = False,
 ) -> TrainingState | None:
@@ -77,11 +77,11 @@ def read_state(
 
     With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
     again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
-    counts as none. `warn` prints lines that must be seen, `say` by default. As many hosts as wrote it
-    have the masters that they had; of others, each has those of `partition`. This host has the `documents`, if there
-    are any. A checkpoint of another run is refused, by the name of the option or corpus.
+    counts as none. `warn` prints lines that must be seen. As many hosts as wrote it have the masters that they had; of
+    others, each has those of `partition`. This host has the `documents`, if there are any. A checkpoint of another run
+    is refused, by the name of the option or corpus.
     """
-    manifest = _newest(folder, communicator, say, warn or say, or_none)
+    manifest = _newest(folder, communicator, say, warn, or_none)
     if manifest is None:
         return None
     if or_another and manifest["corpus"] != facts["corpus"]:
