@@ -39,8 +39,9 @@ def weighted_squares(labels, shares=1.0):
 
 
 def turned(labels, turn):
-    with Workers(1, alone()) as workers:
-        turn.apply({"e": labels.e, "t": labels.t}, workers)
+    if turn:
+        with Workers(1, alone()) as workers:
+            turn.apply({"e": labels.e, "t": labels.t}, workers)
 
 
 def random_turn(seed, dim):
