@@ -109,5 +109,14 @@ def train(corpus, how, cores=2, wrap=lambda communicator: communicator, report=N
     return tuple(np.concatenate(labels) for labels in zip(*((p.embedding, p.training) for p in parts), strict=True))
 
 
+def aligned(values):
+    """Copy to float32 memory on a 64-byte boundary, of the same shape."""
+    buffer = np.empty(values.size + 16, np.float32)
+    skip = -buffer.ctypes.data % 64 // 4
+    found = buffer[skip : skip + values.size].reshape(values.shape)
+    found[:] = values
+    return found
+
+
 def bits(labels):
     return [label.tobytes() for label in labels]

@@ -79,6 +79,20 @@ def test_a_kernel_is_kept(tmp_path):
     assert files(tmp_path, "nbc")
 
 
+CLOSING = """
+from any2vec.llvm.compiled import njit
+import called
+
+def made(inner):
+    @njit(cache=True)
+    def outer(x):
+        return inner(x)
+
+    return outer
+
+outer = made(called.inner)
+"""
+
 CALLED = """
 import numba
 
@@ -102,11 +116,15 @@ def _times(x):
 """
 
 
-@pytest.mark.parametrize("called", [CALLED, OVERLOADED])
-def test_an_edit_of_what_a_kernel_calls_is_noticed(tmp_path, monkeypatch, called):
+@pytest.mark.parametrize(
+    ("caller", "called"),
+    [(CALLER, CALLED), (CALLER, OVERLOADED), (CLOSING, CALLED)],
+    ids=["global", "overload", "closure"],
+)
+def test_an_edit_of_what_a_kernel_calls_is_noticed(tmp_path, monkeypatch, caller, called):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    (tmp_path / "caller.py").write_text(CALLER)
+    (tmp_path / "caller.py").write_text(caller)
     found = []
     for factor in (2, 2, 3):
         (tmp_path / "called.py").write_text(called.format(factor=factor))
@@ -241,14 +259,14 @@ def test_the_temporary_folder_is_made_private(tmp_path, monkeypatch, shared):
     assert ours(shared).stat().st_mode & 0o777 == found.path.stat().st_mode & 0o777 == 0o700
 
 
-def writable(shared):
+def made(shared, mode=0o700, user=None):
+    """Make our folder, perhaps as another user's."""
+    if user and not ROOT:
+        pytest.skip("needs root")
     ours(shared).mkdir()
-    ours(shared).chmod(0o777)
-
-
-def writable_by_a_group(shared):
-    ours(shared).mkdir()
-    ours(shared).chmod(0o770)
+    ours(shared).chmod(mode)
+    if user:
+        os.chown(ours(shared), user, user)
 
 
 def linked(shared):
@@ -256,28 +274,9 @@ def linked(shared):
     ours(shared).symlink_to(shared / "elsewhere")
 
 
-def dangling(shared):
-    ours(shared).symlink_to(shared / "nothing")
-
-
-def looped(shared):
-    ours(shared).symlink_to(ours(shared))
-
-
-def file(shared):
-    ours(shared).touch()
-
-
 def replaceable(shared):
-    ours(shared).mkdir(mode=0o700)
+    made(shared)
     shared.chmod(0o777)  # not sticky: others may rename what is there
-
-
-def of_another(shared):
-    if not ROOT:
-        pytest.skip("needs root")
-    ours(shared).mkdir(mode=0o700)
-    os.chown(ours(shared), ATTACKER, ATTACKER)
 
 
 def in_a_folder_of_another(shared):
@@ -286,11 +285,21 @@ def in_a_folder_of_another(shared):
     os.chown(shared, ATTACKER, ATTACKER)
 
 
+WAYS = {
+    "writable": lambda shared: made(shared, 0o777),
+    "writable by a group": lambda shared: made(shared, 0o770),
+    "linked": linked,
+    "dangling": lambda shared: ours(shared).symlink_to(shared / "nothing"),
+    "looped": lambda shared: ours(shared).symlink_to(ours(shared)),
+    "file": lambda shared: ours(shared).touch(),
+    "replaceable": replaceable,
+    "of another": lambda shared: made(shared, user=ATTACKER),
+    "in a folder of another": in_a_folder_of_another,
+}
+
+
 @posix
-@pytest.mark.parametrize(
-    "prepare",
-    [writable, writable_by_a_group, linked, dangling, looped, file, replaceable, of_another, in_a_folder_of_another],
-)
+@pytest.mark.parametrize("prepare", WAYS.values(), ids=WAYS)
 def test_a_folder_that_others_may_write_is_not_used(tmp_path, monkeypatch, shared, prepare):
     prepare(shared)
     assert places(tmp_path, monkeypatch, temporary=shared) == NOWHERE

@@ -217,10 +217,10 @@ def curvature(s, e, t, epoch, low, high):
     return total, squares
 
 
-def merge(master, copy, before, curvature, steps, threads):
+def merge(master, copy, before, curvature, steps, threads, p=1 / 3):
     """Merge a thread's copies, as `operators.merging` says, and read them afresh; in place. `curvature` is a matrix."""
     values, vectors = np.linalg.eigh(curvature)
     s = (vectors * -np.expm1(-steps * values)) @ vectors.T
     own, others = copy - before, master - before
-    master[:] = before + own + others - (own / 3 + (1 - 1 / (3 * (threads - 1))) * others) @ s
+    master[:] = before + own + others - (p * own + (1 - p / (threads - 1)) * others) @ s
     copy[:] = before[:] = master

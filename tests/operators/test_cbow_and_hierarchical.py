@@ -4,14 +4,12 @@ import naive
 import naive_models
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from marks import slow, slow_but
-from ranks import needs_mpi, results
 from simulated import NAMES, bits, read, text, train
 
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec
-from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.corpus.corpus import StoredWorklist
@@ -20,7 +18,7 @@ from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import new_matrices
 from any2vec.report import Report
 from any2vec.samples.targets import alias_table, huffman_paths, probabilities, same_splits
-from any2vec.samples.windows import SampleTables, Slice, kept_counts
+from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.training.options import Options
 
 CASES = [
@@ -29,6 +27,7 @@ CASES = [
     *((("cbow", loss, context)) for loss in ("negative", "hierarchical") for context in ("mean", "corrected", "sum")),
 ]
 FOUR = [case for case in CASES if case[2] == "mean"]
+USERS = {"shrink_windows": False, "min_alpha": 0.03}  # what is usual elsewhere
 
 
 def options(model, loss, context="mean", **more):
@@ -46,19 +45,14 @@ def setting_of(corpus, how):
     return setting._replace(shrink=how.shrink_windows, min_alpha=how.min_alpha)
 
 
-@pytest.mark.parametrize(
-    "counts", [[5, 3], [1, 1, 1, 1], [9, 5, 5, 2, 1, 1], [10**12, 10**6, 7, 0, 0], [3, 2, 2, 1, 1]]
-)
-def test_paths_equal_the_naive(counts):
-    same_paths(counts)
-
-
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=40))
-def test_any_paths_equal_the_naive(counts):
-    same_paths(sorted(counts, reverse=True))
-
-
-def same_paths(counts):
+@example([5, 3])
+@example([1, 1, 1, 1])
+@example([9, 5, 5, 2, 1, 1])
+@example([10**12, 10**6, 7, 0, 0])
+@example([3, 2, 2, 1, 1])
+def test_paths_equal_the_naive(counts):
+    counts = sorted(counts, reverse=True)
     paths = huffman_paths(np.array(counts, np.int64))
     steps = [part.tolist() for part in np.split(paths.steps, paths.starts[1:-1])]
     found = [[(step >> 1, step & 1) for step in part] for part in steps]
@@ -71,32 +65,31 @@ def same_paths(counts):
     assert passing[0] == sum(counts)
 
 
-def test_the_longest_path_fits():
-    fibonacci = [1, 1]
-    while len(fibonacci) < 60:  # counts whose tree is as deep as can be; they sum to 10^12.6
-        fibonacci.append(fibonacci[-1] + fibonacci[-2])
-    assert huffman_paths(np.array(fibonacci[::-1], np.int64)).lengths.max() == 59
-
-
 def test_a_path_that_is_too_long_is_refused():
-    fibonacci = [1, 1]
-    while len(fibonacci) < 80:
-        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    """Counts whose tree is as deep as can be are Fibonacci numbers; 60 of them sum to 10^12.6."""
+    counts = [1, 1]
+    while len(counts) < 80:
+        counts.append(counts[-1] + counts[-2])
+    assert huffman_paths(np.array(counts[59::-1], np.int64)).lengths.max() == 59
     with pytest.raises(Any2VecError, match="79 inner vertices"):
-        huffman_paths(np.array(fibonacci[::-1], np.int64))
+        huffman_paths(np.array(counts[::-1], np.int64))
 
 
 @pytest.mark.parametrize(
-    ("model", "loss", "context", "dim"),
+    ("model", "loss", "context", "dim", "more"),
     [
-        *((*case, 12) for case in FOUR),  # padded to 16, as other tests have it
-        slow("skipgram", "hierarchical", "mean", 40),  # a loop over registers, of any width
-        ("cbow", "negative", "corrected", 150),  # and registers that are left over
-        slow("cbow", "hierarchical", "sum", 20),
+        *(
+            (*case, 12, more) for case in FOUR for more in ({}, {"min_alpha": 0.03}, USERS)
+        ),  # padded to 16, as elsewhere
+        slow("skipgram", "hierarchical", "mean", 40, {}),  # a loop over registers, of any width
+        ("cbow", "negative", "corrected", 150, {}),  # and registers that are left over
+        slow("cbow", "hierarchical", "sum", 20, {}),
     ],
 )
-def test_models_equal_the_naive(model, loss, context, dim):
-    corpus, how, report = read(text(80), 1), options(model, loss, context, sample=0.05, epochs=2, dim=dim), Report({})
+def test_models_equal_the_naive(model, loss, context, dim, more):
+    how = {"sample": 0.05, "epochs": 2, "dim": dim} | more
+    how |= {"ns_exponent": -0.5} if more and loss == "negative" else {}
+    corpus, how, report = read(text(80), 1), options(model, loss, context, **how), Report({})
     e, t = train(corpus, how, report=report)
     start, setting = new_matrices(0, len(e), dim), setting_of(corpus, how)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
@@ -115,18 +108,9 @@ def test_models_equal_the_naive(model, loss, context, dim):
 @pytest.mark.parametrize("model", ["skipgram", "cbow"])
 def test_large_scores_make_no_step_on_a_path(model):
     row = np.full((3, 16), 0.7, np.float32)  # all scores are 7.8
-    how = {
-        "dim": 16,
-        "window": 3,
-        "min_count": 1,
-        "sample": 0,
-        "cache": None,
-        "threads": 1,
-        "model": model,
-        "blend": False,
-    }
     start = Vectors(["a", "b", "c"], row, counts=np.array([3, 2, 1]), t=row, loss="hierarchical")
-    fitted = Word2Vec(**how, loss="hierarchical", start=start).fit([["a", "b", "c"], ["a", "b", "a"]] * 20)
+    how = {"dim": 16, "min_count": 1, "sample": 0, "cache": None, "threads": 1, "model": model, "loss": "hierarchical"}
+    fitted = Word2Vec(**how, window=3, start=start, blend=False).fit([["a", "b", "c"], ["a", "b", "a"]] * 20)
     assert (fitted.vectors_.matrix == np.float32(0.7)).all()
     assert fitted.loss_[0] > 1
 
@@ -166,53 +150,23 @@ def test_all_schemes_give_the_same_bits(model, loss, context):
     assert found[0] != bits(train(read(text(60), 1), options(model, loss, context, **how)))
 
 
-@pytest.mark.parametrize(
-    ("model", "loss", "combine"),
-    [
-        slow("skipgram", "hierarchical", "average"),
-        slow("cbow", "negative", "gradient"),
-        ("cbow", "hierarchical", "adasum"),
-    ],
-)
-def test_combiners_of_parts_give_the_same_bits(model, loss, combine):
-    how = {"rounds": 2, "combine": combine}
-    found = [bits(train(read(text(60), 3), options(model, loss, scheme=scheme, **how))) for scheme in NAMES]
-    assert all(other == found[0] for other in found)
-
-
-def fit_all(communicator):
-    """Train CBOW and the hierarchical models on this host's part; return their labels."""
-    how = {"dim": 16, "window": 3, "min_count": 1, "threads": 1, "epochs": 2, "cache": None, "rounds": 3}
-    found = []
-    for model, loss, _ in FOUR[2:]:
-        more = {} if loss == "hierarchical" else {"negative": 3}
-        sentences = text(60)[communicator.rank :: communicator.size]
-        fitted = Word2Vec(model=model, loss=loss, **how, **more).fit(sentences, communicator=communicator)
-        found += [fitted.vectors_.matrix.tolist(), fitted.vectors_.t.tolist()]
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.mpi
-@needs_mpi
-def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path):
-    expected = simulate(2, 2, fit_all)  # first: it compiles once what each rank would
-    assert results(tmp_path, fit_all, ranks=2) == expected
+def counted(how, counts, worklist):
+    """Count the updates of an epoch by inspection; return the operator, too."""
+    operator = how.operator_class(how)
+    tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed, narrowest=how.narrowest)
+    inspector = Inspector(worklist, tables, operator, len(counts))
+    with Workers(1, alone()) as workers:
+        return operator, inspector.sums(workers, lambda: False)
 
 
 @pytest.mark.parametrize("more", [{}, {"shrink_windows": False}], ids=str)
 @pytest.mark.parametrize(("model", "loss", "context"), FOUR)
 def test_inspection_counts_updates(model, loss, context, more):
     corpus, how = read(text(60), 1), options(model, loss, sample=0.05, **more)
-    counts, worklist = corpus.vocabulary.counts, corpus.worklist
-    operator = how.operator_class(how)
-    tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed, narrowest=how.narrowest)
-    inspector = Inspector(worklist, tables, operator, len(counts))
-    with Workers(1, alone()) as workers:
-        workers.join(inspector.begin(Slice(0, ((0, len(worklist.ids)),)), workers))
+    counts = corpus.vocabulary.counts
+    _, found = counted(how, counts, corpus.worklist)
     tree = naive_models.huffman(counts.tolist())
-    expected = naive_models.updates(setting_of(corpus, how), model, loss, len(counts), tree)
-    assert [found.tolist() for found in inspector.counts()] == expected
+    assert found.tolist() == naive_models.updates(setting_of(corpus, how), model, loss, len(counts), tree)
 
 
 def test_samples_per_pair():
@@ -235,17 +189,8 @@ def test_samples_per_pair():
 def test_threads_learn_as_one_does(model, loss, context):
     groups = [[f"{kind}{i}" for kind in ("cat", "dog", "cow", "hen")] for i in range(100)]
     sentences = [groups[i] for i in np.random.default_rng(1).integers(0, len(groups), 15_000)]
-    how = {
-        "model": model,
-        "loss": loss,
-        "dim": 16,
-        "window": 3,
-        "min_count": 1,
-        "sample": 0,
-        "epochs": 10,
-        "cache": None,
-    }
-    how |= {} if loss == "hierarchical" else {"negative": 3}
+    how = {"dim": 16, "window": 3, "min_count": 1, "sample": 0, "epochs": 10, "cache": None}
+    how |= {"model": model, "loss": loss, "negative": None if loss == "hierarchical" else 3}
     one, two = (Word2Vec(**how, threads=threads).fit(sentences) for threads in (1, 2))
     assert two.report_.threads == 2
     assert abs(two.loss_[-1] - one.loss_[-1]) < 0.02 * (one.loss_[0] - one.loss_[-1])  # all groups differ: it nears 0
@@ -257,15 +202,10 @@ def test_updates_are_about_those_that_inspection_counts(model, loss, context):
     """Sources are counted per pair, destinations per sample: batches of a whole context update a destination once."""
     counts = np.arange(400, 300, -1)
     ids = np.random.default_rng(1).permutation(np.repeat(np.arange(100), counts)).astype(np.int32)
-    options = Options(model=model, loss=loss, context=context, sample=0, window=2, negative=None)
-    operator = options.training_options().operator_class(options.training_options())
-    tables = SampleTables(counts, 0, operator.tables(counts), 1)
-    inspector = Inspector(StoredWorklist(ids, np.array([0, len(ids)])), tables, operator, 100)
-    with Workers(1, alone()) as workers:
-        workers.join(inspector.begin(Slice(0, ((0, len(ids)),)), workers))
+    how = Options(model=model, loss=loss, context=context, sample=0, window=2).training_options()
+    operator, (found_e, found_t) = counted(how, counts, StoredWorklist(ids, np.array([0, len(ids)])))
     e, t = operator.updates(counts, 3.0)
     per = operator.samples_per_update(operator.samples_per_pair(counts), 3.0)[1] if context == "mean" else 1.0
-    found_e, found_t = inspector.counts()
     np.testing.assert_allclose(found_e, e, rtol=0.2)
     np.testing.assert_allclose(found_t, t * per, rtol=0.2, atol=1)
     assert found_t.sum() == pytest.approx((t * per).sum(), rel=0.02)  # negatives that are the centre are skipped
@@ -287,11 +227,8 @@ def test_defaults_follow_the_model():
     assert Options(model="cbow", alpha=0.03).initial_alpha == 0.03
     assert Options(loss="hierarchical").negatives == Options(loss="hierarchical", negative=0).negatives == 0
     Options(loss="hierarchical", negative=0).check()
-    report = (
-        Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, window=3, negative=3, cache=None, threads=1)
-        .fit([["a", "b"]] * 9)
-        .report_
-    )
+    model = Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, window=3, negative=3, cache=None, threads=1)
+    report = model.fit([["a", "b"]] * 9).report_
     shown = {name: report.options[name] for name in ("model", "loss", "operator", "alpha", "negative")}
     assert shown == {"model": "cbow", "loss": "negative", "operator": "cbow", "alpha": 0.05, "negative": 3}
 
@@ -331,24 +268,8 @@ def test_options_that_do_not_fit(how, message):
         Word2Vec(**how).check()
 
 
-def test_inner_vertices_go_on_where_the_split_is_the_same():
-    before = np.array([60, 20, 10, 10], np.int64)
-    same = same_splits(before, 2 * before, np.arange(4, dtype=np.int32))
-    assert same.tolist() == [0, 1, 2, -1]
-    # a new vertex, most frequent: the others hang together below it, as they did
-    assert same_splits(before, np.array([200, 60, 20, 10, 10]), np.array([-1, 0, 1, 2, 3], np.int32)).tolist() == [
-        -1,
-        0,
-        1,
-        2,
-        -1,
-    ]
-    # the last two change places: what splits them is another row, what they hang from is not
-    assert same_splits(before, before, np.array([0, 1, 3, 2], np.int32)).tolist() == [0, 1, -1, -1]
-
-
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=20), st.data())
-def test_any_inner_vertices_go_on_as_in_the_naive(counts, data):
+def test_inner_vertices_go_on_where_the_split_is_the_same(counts, data):
     before = sorted(counts, reverse=True)
     after = sorted((count + data.draw(st.integers(0, 5)) for count in [*before, 0]), reverse=True)
     places = data.draw(st.permutations([*range(len(before)), -1]))

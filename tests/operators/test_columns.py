@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from marks import slow, slow_but
 from numba import njit
 from simulated import bits, interrupted, read, text, train
-from test_cbow_and_hierarchical import options, setting_of
+from test_cbow_and_hierarchical import USERS, options, setting_of
 from test_state import run
 
 from any2vec import Any2VecError, Vectors, Word2Vec
@@ -37,21 +37,35 @@ SCHEDULED = [
 ]
 
 
+HOW = {"dim": 20, "window": 3, "negative": 3, "min_count": 1, "cache": None, "scheme": "columns"}
+
+
 def columns(model="skipgram", loss="negative", context="mean", **more):
     return options(model, loss, context, scheme="columns", **more)
 
 
+def assert_one_host_learns(sentences, hosts, atol=0, batch=5, cores=2, **how):
+    """Train on several hosts and on one, with mini-batches of the same size; compare, to the bit if `atol` is 0."""
+    found = train(read(sentences, hosts), columns(**how, batch=batch), cores)
+    one = train(read(sentences, 1), columns(**how, batch=batch * hosts))
+    for ours, theirs in zip(found, one, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=atol)
+    assert atol or bits(found) == bits(one)
+
+
 @pytest.mark.parametrize(
-    ("model", "loss", "context", "negatives_per", "batch"),
+    ("model", "loss", "context", "negatives_per", "batch", "hosts", "more"),
     [
-        *((*SCHEDULED[0], batch) for batch in (1, 7, 10_000)),
-        *(slow(*case, 7) for case in SCHEDULED[1:]),
+        *((*SCHEDULED[0], batch, 1, {}) for batch in (1, 7, 10_000)),
+        *((*case, 6, hosts, USERS | {"ns_exponent": -0.5}) for case in SCHEDULED[:2] for hosts in (1, 2)),
+        *(slow(*case, 7, 1, {}) for case in SCHEDULED[1:]),
     ],
 )
-def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch):
-    corpus, report = read(text(80), 1), Report({})
+def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch, hosts, more):
+    corpus, report = read(text(80), hosts), Report({})
     batch = min(batch, int(corpus.cuts[-1]))
-    how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, negatives_per=negatives_per)
+    how = {"sample": 0.05, "epochs": 2, "batch": batch // hosts, "negatives_per": negatives_per}
+    how = columns(model, loss, context, **how | more)
     e, t = train(corpus, how, report=report)
     start, setting = new_matrices(0, len(e), 12), setting_of(corpus, how)._replace(negatives_per=negatives_per)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
@@ -83,41 +97,27 @@ def test_words_without_a_centre_count():
 )
 def test_powers_of_two_give_the_bits_of_one_host(sizes, batch, rounds, seed, cores, sample):
     hosts, dim = sizes
-    sentences = text(60, seed)
     how = {"dim": dim, "rounds": rounds, "seed": seed, "sample": sample, "epochs": 2}
-    one = train(read(sentences, 1), columns(**how, batch=batch * hosts))
-    assert bits(train(read(sentences, hosts), columns(**how, batch=batch), cores=cores)) == bits(one)
+    assert_one_host_learns(text(60, seed), hosts, 0, batch, cores, **how)
 
 
 @pytest.mark.slow
 @settings(max_examples=10)
 @given(hosts=st.sampled_from([3, 5, 6, 7, 16]), batch=st.integers(1, 5), dim=st.sampled_from([16, 20, 60]))
 def test_other_numbers_of_hosts_agree_to_rounding(hosts, batch, dim):
-    sentences = text(60)
-    one = train(read(sentences, 1), columns(dim=dim, batch=batch * hosts))
-    found = train(read(sentences, hosts), columns(dim=dim, batch=batch))
-    for ours, theirs in zip(found, one, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    assert_one_host_learns(text(60), hosts, 2e-6, batch, dim=dim)
 
 
 @pytest.mark.parametrize(("model", "loss", "context"), slow_but(OTHERS[:1], OTHERS, unpacked=True))
 def test_other_models_have_the_bits_of_one_host(model, loss, context):
-    sentences = text(60)
-    one = train(read(sentences, 1), columns(model, loss, context, batch=20))
-    assert bits(train(read(sentences, 4), columns(model, loss, context, batch=5))) == bits(one)
+    assert_one_host_learns(text(60), 4, model=model, loss=loss, context=context)
 
 
-@pytest.mark.parametrize("hosts", [2, 4, 5])
-def test_sentences_may_be_longer_than_rounds(hosts):
+@pytest.mark.parametrize(("hosts", "atol"), [(2, 0), (4, 0), (5, 2e-4)])  # 100 mini-batches learn the same three words
+def test_sentences_may_be_longer_than_rounds(hosts, atol):
     """Stretches take what windows need beyond them, and only that."""
     long = [["w0", "w1", "w2", "w0", "w1"] * 200] * 5
-    how = {"rounds": 9, "sample": 0.3, "epochs": 2}
-    one = train(read(long, 1), columns(**how, batch=2 * hosts))
-    found = train(read(long, hosts), columns(**how, batch=2))
-    for ours, theirs in zip(found, one, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=2e-4)  # of 100 mini-batches that learn the same three words
-    if hosts in (2, 4):
-        assert bits(found) == bits(one)
+    assert_one_host_learns(long, hosts, atol, 2, rounds=9, sample=0.3, epochs=2)
 
 
 @pytest.mark.parametrize(("hosts", "model"), [(2, "skipgram"), (5, "skipgram"), (4, "cbow")])
@@ -188,39 +188,23 @@ def test_parts_are_added_in_a_tree(hosts, n):
 
 
 def test_checks_see_the_vectors_of_all_hosts():
-    sentences, seen = text(60), {}
+    seen = {}
+    for hosts in (1, 4):
 
-    def check(hosts):
-        def note(epoch, vectors):
+        def note(epoch, vectors, hosts=hosts):
             seen[hosts, epoch] = vectors.matrix.copy()
 
-        model = Word2Vec(
-            dim=20,
-            window=3,
-            negative=3,
-            min_count=1,
-            cache=None,
-            epochs=2,
-            scheme="columns",
-            batch=8 // hosts,
-            hosts=hosts,
-            callbacks=[note],
-        )
-        return model.fit(sentences)
-
-    model = check(4)
-    assert (seen[4, 2] == model.vectors_.matrix).all()
-    check(1)
+        model = Word2Vec(**HOW, epochs=2, batch=8 // hosts, hosts=hosts, callbacks=[note]).fit(text(60))
+        assert (seen[hosts, 2] == model.vectors_.matrix).all()
     assert all((seen[4, epoch] == seen[1, epoch]).all() for epoch in (1, 2))
 
 
 def test_goes_on_from_vectors():
-    sentences = text(60)
-    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "epochs": 1, "sample": 0}
-    first = Word2Vec(**how, threads=1).fit(sentences)
+    sentences, how = text(60), HOW | {"epochs": 1, "sample": 0}
+    first = Word2Vec(**how | {"scheme": None}, threads=1).fit(sentences)
     found = []
     for hosts in (1, 4):
-        more = {"scheme": "columns", "batch": 8 // hosts, "hosts": hosts, "start": first.vectors_, "blend": False}
+        more = {"batch": 8 // hosts, "hosts": hosts, "start": first.vectors_, "blend": False}
         found.append(Word2Vec(**how, **more).fit(sentences).vectors_.matrix)
     assert (found[0] == found[1]).all()
     assert 0 < np.abs(found[0] - first.vectors_.matrix).max() < 1
@@ -250,28 +234,14 @@ def test_ctrl_c_ends_all_hosts(monkeypatch):
             return super()._list(place, batch)
 
     monkeypatch.setattr("any2vec.training.trainer.ColumnHost", Stopping)
-    model = Word2Vec(
-        dim=20, window=3, negative=3, min_count=1, cache=None, epochs=100, scheme="columns", batch=2, hosts=2
-    )
+    model = Word2Vec(**HOW, epochs=100, batch=2, hosts=2)
     interrupted(model, text(60))
     assert np.isfinite(model.vectors_.matrix).all()
 
 
 def test_values_that_explode_are_an_error():
     with pytest.raises(Any2VecError, match=r"epoch 1: .*not finite.*`batch`"):
-        Word2Vec(
-            dim=20,
-            window=3,
-            min_count=1,
-            cache=None,
-            sample=0,
-            alpha=1.0,
-            scheme="columns",
-            batch=400,
-            hosts=2,
-            epochs=50,
-            negative=3,
-        ).fit(text(3000))
+        Word2Vec(**HOW, sample=0, alpha=1.0, batch=400, hosts=2, epochs=50).fit(text(3000))
 
 
 class OwnScore(SkipGram):
@@ -294,9 +264,7 @@ class OwnScore(SkipGram):
 )
 def test_bad_input_is_named(how, message):
     with pytest.raises(Any2VecError, match=re.escape(message)):
-        Word2Vec(**{"dim": 20, "min_count": 1, "cache": None, "scheme": "columns"} | how).fit(
-            [["w0", "w1"] * 15 + ["w0"]]
-        )
+        Word2Vec(**HOW | {"window": 5, "negative": 5} | how).fit([["w0", "w1"] * 15 + ["w0"]])
 
 
 def has_memory(*_, **__):
@@ -322,18 +290,14 @@ def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, w
         Word2Vec(dim=dim + 1, **how).fit(text(40, words=50))
 
 
-def test_what_is_available():
-    assert 1 << 20 < available() < 1 << 62
-
-
 def test_blending_is_refused():
-    how = {"dim": 20, "window": 3, "negative": 3, "min_count": 1, "cache": None, "batch": 2}
-    model = Word2Vec(**how, scheme="columns").fit(text(60))
+    model = Word2Vec(**HOW, batch=2).fit(text(60))
     with pytest.raises(Any2VecError, match="cannot blend"):
         model.fit(text(60), warm_start=True)
 
 
-def test_released_rows_are_zeros():
+def test_memory_is_seen_and_released_rows_are_zeros():
+    assert 1 << 20 < available() < 1 << 62
     rows = zeros((10_000, 64), np.float32)
     rows[:] = 1
     release(rows, 1000, 9000)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import naive
 import naive_documents
 import numpy as np
 import pytest
 from marks import slow
 from simulated import text
+from test_cbow_and_hierarchical import setting_of
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Doc2Vec, Word2Vec, load, save
@@ -20,27 +20,11 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
 from any2vec.evaluate.analogies import SimilarityChecker
 from any2vec.operators.matrices import new_documents, new_matrices
-from any2vec.samples.targets import alias_table, probabilities
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None}
 MODELS = [{}, {"words": True}, {"model": "dm"}]
 IDS = ["dbow", "words", "dm"]
 TEXTS = [*text(60), ["w0"], ["w3"], ["w1", "w1"]]
-
-
-def setting_of(model, corpus):
-    counts = corpus.vocabulary.counts
-    return naive.Setting(
-        corpus.worklist.ids.tolist(),
-        corpus.worklist.bounds.tolist(),
-        naive.keep_probability(counts.tolist(), model.sample),
-        alias_table(probabilities(counts)),
-        window=3,
-        negative=3,
-        alpha=model.training_options().initial_alpha,
-        epochs=model.epochs,
-        seed=model.seed,
-    )
 
 
 @pytest.mark.parametrize("model", [MODELS[0], slow(MODELS[1]), MODELS[2]], ids=IDS)
@@ -49,7 +33,7 @@ def test_documents_equal_the_naive(model):
     corpus = doc2vec.read(TEXTS)
     doc2vec.fit(corpus)
     v, n = len(corpus.vocabulary), len(TEXTS)
-    start, setting = new_matrices(0, v, 16, seed=3), setting_of(doc2vec, corpus)
+    start, setting = new_matrices(0, v, 16, seed=3), setting_of(corpus, doc2vec.training_options())
     e, t = start.embedding.astype(float), start.training.astype(float)
     rows = new_documents(0, n, 16, seed=3).astype(float)
     for epoch in range(2):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import slow, slow_but
+from simulated import aligned
 
 from any2vec.corpus.parts import WordRows
 from any2vec.operators import WITH_PARTS
@@ -18,19 +19,12 @@ from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.matrices import no_hot_rows
 from any2vec.operators.tiles import register_width
 from any2vec.samples.targets import alias_table, probabilities
-from any2vec.samples.windows import CHUNK, SampleTables, first_chunk, follow_words, list_windows, new_windows
+from any2vec.samples.windows import CHUNK, SampleTables, follow_words, list_windows, new_windows
 from any2vec.training.options import FLOOR, Options
 
 V, DIM, WINDOW = 12, 16, 3
 CASES = [(loss, context) for loss in ("negative", "hierarchical") for context in ("mean", "corrected", "sum")]
 LENGTHS = [1, 2, 1, 700, 1, 3, 60, 2, 513, 512, 1100]
-
-
-def aligned(values):
-    buffer = np.empty(values.size + 16, np.float32)
-    found = buffer[-buffer.ctypes.data % 64 // 4 :][: values.size]
-    found[:] = values.reshape(-1)
-    return found
 
 
 def sentences(lengths, seed=3):
@@ -78,7 +72,7 @@ class Case:
 
     def kernel(self, parts, addressing="direct"):
         """Run the kernel on slices; return e, t, words, samples, loss and updates of rows."""
-        e, t = aligned(self.e), aligned(self.t)
+        e, t = aligned(self.e).reshape(-1), aligned(self.t).reshape(-1)
         stats, n = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64)), len(self.ids)
         rows = RowTable(sources=self.operator.sources)
         if addressing == "counted":
@@ -101,18 +95,22 @@ class Case:
         losses = naive_parts.train(self.setting, "cbow", self.loss, e, t, self.rows, self.tree, context=self.context)
         return e, t, len(losses), sum(losses)
 
+    def check(self):
+        """Compare a run of the kernel with the naive; return the rows of e as they became."""
+        e, t, samples, total = self.naive()
+        found = self.kernel([(0, len(self.ids))])
+        np.testing.assert_allclose(found[0], e, atol=2e-5)
+        np.testing.assert_allclose(found[1], t, atol=2e-5)
+        assert found[2:4] == (len(self.ids), samples)
+        assert found[4] == pytest.approx(total, rel=1e-5, abs=1e-5 * (samples + 10))
+        return e
+
 
 @pytest.mark.parametrize(("loss", "context"), slow_but([CASES[0], CASES[3]], CASES, unpacked=True))
 @pytest.mark.parametrize(("sample", "shrink"), [(0.1, True), (0, False)], ids=str)
 def test_kernel_equals_the_naive(loss, context, sample, shrink):
     case = Case(sentences(LENGTHS), loss, context, sample, shrink=shrink)
-    e, t, samples, total = case.naive()
-    found = case.kernel([(0, len(case.ids))])
-    np.testing.assert_allclose(found[0], e, atol=2e-5)
-    np.testing.assert_allclose(found[1], t, atol=2e-5)
-    assert found[2:4] == (len(case.ids), samples)
-    assert found[4] == pytest.approx(total, rel=1e-5)
-    assert np.abs(e - case.e).max(axis=1).min() > 0.01  # every row has learnt
+    assert np.abs(case.check() - case.e).max(axis=1).min() > 0.01  # every row has learnt
 
 
 @settings(max_examples=40, deadline=None)
@@ -124,12 +122,7 @@ def test_kernel_equals_the_naive(loss, context, sample, shrink):
     shrink=st.booleans(),
 )
 def test_kernel_equals_the_naive_anywhere(corpus, loss, sample, seed, shrink):
-    case = Case(corpus, loss, "mean", sample, seed, shrink)
-    e, t, samples, _ = case.naive()
-    found = case.kernel([(0, len(case.ids))])
-    np.testing.assert_allclose(found[0], e, atol=2e-5)
-    np.testing.assert_allclose(found[1], t, atol=2e-5)
-    assert found[2:4] == (len(case.ids), samples)
+    Case(corpus, loss, "mean", sample, seed, shrink).check()
 
 
 @pytest.mark.parametrize("loss", ["negative", "hierarchical"])
@@ -157,17 +150,6 @@ def test_updates_of_rows_are_those_of_windows(loss):
         assert case.inspect(cuts) == list(expected)
     changed = np.abs(e - case.e).max(axis=1) > 0
     assert changed.tolist() == [updates > 0 for updates in rows.e.tolist()]
-
-
-def test_a_slice_has_the_chunks_that_begin_in_it():
-    bounds = np.cumsum([0, 700, 1, 1100])
-    starts = [0, CHUNK, 700, 701, 701 + CHUNK, 701 + 2 * CHUNK]
-    for low in range(bounds[-1]):
-        sentence, position = first_chunk(bounds, low, bounds[-1], True)
-        assert position == min([start for start in starts if start >= low], default=bounds[-1])
-        assert position == bounds[-1] or bounds[sentence] <= position < bounds[sentence + 1]
-        assert first_chunk(bounds, low, bounds[-1], False) == (np.searchsorted(bounds, low, "right") - 1, low)
-    assert first_chunk(bounds, bounds[-1], bounds[-1], True)[1] == bounds[-1]
 
 
 @given(st.integers(1, 1200), st.integers(1, 7), st.sampled_from([0, 0.05]), st.integers(0, 2**31), st.floats(0, 1))

@@ -1,64 +1,15 @@
 """gensim's `ns_exponent`, `shrink_windows` and `min_alpha`: against plain versions, gensim, and by all schemes."""
 
 import naive
-import naive_columns
-import naive_models
 import numpy as np
 import pytest
-from simulated import NAMES, bits, read, text, train
-from test_cbow_and_hierarchical import FOUR, options, setting_of
-from test_columns import columns
+from simulated import text
 
 from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.graph import karate_club
 from any2vec.operators import Operator, SkipGram
-from any2vec.operators.matrices import new_matrices
-from any2vec.report import Report
 from any2vec.samples.targets import alias_table, probabilities
 from any2vec.training.options import Decay
-
-HOW = {"shrink_windows": False, "min_alpha": 0.03, "sample": 0.05, "epochs": 2}
-
-
-def settings_of(loss):
-    return HOW if loss == "hierarchical" else HOW | {"ns_exponent": -0.5}
-
-
-def begun(corpus, how):
-    start, counts = new_matrices(0, len(corpus.vocabulary), 12), corpus.vocabulary.counts.tolist()
-    given = setting_of(corpus, how)._replace(negatives_per=how.negatives_per)
-    return given, start.embedding.astype(float), start.training.astype(float), naive_models.huffman(counts)
-
-
-@pytest.mark.parametrize("more", [{}, {"shrink_windows": True}, {"min_alpha": None}], ids=str)
-@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
-def test_rows_equal_the_naive(model, loss, context, more):
-    corpus, how, report = read(text(80), 1), options(model, loss, **settings_of(loss) | more), Report({})
-    e, t = train(corpus, how, report=report)
-    setting, naive_e, naive_t, tree = begun(corpus, how)
-    for epoch in range(2):
-        losses = naive_models.train(setting, model, loss, naive_e, naive_t, tree, epoch)
-        assert report.loss[epoch] == pytest.approx(np.mean(losses), rel=1e-5)
-    np.testing.assert_allclose(e, naive_e, atol=1e-5)
-    np.testing.assert_allclose(t, naive_t, atol=1e-5)
-
-
-@pytest.mark.parametrize("per", ["window", "pair"])
-@pytest.mark.parametrize("hosts", [1, 2])
-def test_columns_equal_the_naive(per, hosts):
-    corpus, how = read(text(80), hosts), columns(**settings_of("negative"), batch=6 // hosts, negatives_per=per)
-    setting, naive_e, naive_t, tree = begun(corpus, how)
-    for epoch in range(2):
-        naive_columns.train(setting, how.training_options(), naive_e, naive_t, tree, 6, epoch)
-    for found, expected in zip(train(corpus, how), (naive_e, naive_t), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize(("model", "loss", "context"), [FOUR[0], FOUR[-1]])
-def test_all_schemes_give_the_same_bits(model, loss, context):
-    how = settings_of(loss) | {"rounds": 3}
-    found = [bits(train(read(text(60), 4), options(model, loss, scheme=scheme, **how))) for scheme in NAMES]
-    assert all(other == found[0] for other in found)
 
 
 @pytest.mark.parametrize("power", [0.75, 0.0, -1.0, 2.5, -10.0, 10.0])

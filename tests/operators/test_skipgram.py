@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import slow_but
-from simulated import skipgram
+from simulated import aligned, skipgram
 
 from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.kernel import operator_kernel
@@ -42,15 +42,6 @@ KERNELS = [
 ]
 IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
 V = 12
-
-
-def aligned(values):
-    """Copy to float32 memory on a 64-byte boundary, of the same shape."""
-    buffer = np.empty(values.size + 16, np.float32)
-    skip = -buffer.ctypes.data % 64 // 4
-    found = buffer[skip : skip + values.size].reshape(values.shape)
-    found[:] = values
-    return found
 
 
 def kernel_of(negatives_per, dim, window, negative, width, addressing="direct", freezing=False, copying=False):
@@ -192,39 +183,12 @@ def test_kernel_equals_the_naive_anywhere(sizes, corpus, seed, epoch, sample, sh
     same(case.kernel([(low, high)], epoch), case.naive(low, high, epoch))
 
 
-def test_negatives_equal_to_the_centre_are_left_out(sizes):
-    case = Case([[0, 1, 0, 0, 1, 0, 1] * 3], sizes, sample=0)
-    case.counts = np.array([10**6, *[1] * (V - 1)])  # nearly all negatives are word 0
-    case.table = alias_table(probabilities(case.counts))
-    case.setting = case.setting._replace(table=case.table)
-    found = case.kernel([(0, 21)])
-    same(found, case.naive(0, 21))
-    pairs = sum(len(step.sources) for step in naive.steps(case.setting, 0, 0, 21))
-    assert found[3] < pairs * (1 + sizes[3])
-
-
 def test_result_does_not_depend_on_slices(sizes):
     case = Case(random_sentences([*LENGTHS, 700], 6), sizes, sample=0.02)
     n = len(case.ids)
     whole = case.kernel([(0, n)], 1)
     for cuts in ([0, 1, 2, 50, 51, 300, n], [n * k // 7 for k in range(8)], range(n + 1)):
         assert bits_of(case.kernel(list(pairwise(cuts)), 1)) == bits_of(whole)
-
-
-def test_no_words_no_change(sizes):
-    case = Case(random_sentences(LENGTHS, 7), sizes)
-    for parts in ([], [(0, 0)], [(5, 5)]):
-        found = case.kernel(parts)
-        assert (found[0] == case.e).all()
-        assert found[2:] == (0, 0, 0)
-
-
-def test_stop_flag(sizes):
-    case = Case(random_sentences([40] * 30, 8), sizes)
-    found = case.kernel([(0, len(case.ids))], stop=1)
-    assert found[2:] == (0, 0, 0)
-    assert (found[0] == case.e).all()
-    assert (found[1] == case.t).all()
 
 
 def test_stop_flag_is_seen_while_the_kernel_runs():
@@ -254,26 +218,35 @@ def test_copies_change_nothing_but_rounding(hosts_sizes, hot):
         same(case.kernel([(0, n)], hot=hot, every=every), plain, atol=1e-5)
 
 
-@pytest.mark.parametrize("values", [0.0, 3.0])
-def test_merge_equals_the_naive(values):
+def opened(labels, rows, places=1, values=0.0, **more):
+    """Open the copies of threads, which lie behind the first rows of e and of t; return flat labels, and places."""
+    flat, dim = [label.reshape(-1) for label in labels], labels[0].shape[1]
+    found = [copies_of(rows, rows * (1 + k), dim, **more) for k in range(places)]
+    for place in found:
+        open_copies(*flat, place, dim)
+        place.values[:] = values
+    return flat, *found
+
+
+@pytest.mark.parametrize(("values", "growing"), [(0.0, False), (3.0, False), (3.0, True), (1e3, True)])
+def test_merge_equals_the_naive(values, growing):
     rng = np.random.default_rng(1)
     hot, dim, threads, alpha, steps = 40, 32, 3, 0.1, 5
     labels = [rng.standard_normal((hot * (1 + threads), dim)).astype(np.float32) for _ in "et"]
-    flat = [label.reshape(-1) for label in labels]
-    locks = copies_of(hot, 0, dim).locks
-    places = [copies_of(hot, hot * (1 + k), dim, threads=threads)._replace(locks=locks) for k in range(threads)]
+    masters = [label[:hot].astype(float) for label in labels]
+    flat, *places = opened(labels, hot, threads, threads=threads)
+    locks = places[0].locks
+    places = [place._replace(locks=locks) for place in places]
     curvatures = []
     for of in range(2):
         vectors = np.linalg.qr(rng.standard_normal((dim, dim)))[0].T
         found = (np.sort(rng.random(16))[::-1] + 0.2) * values
         for place in places:
             place.directions[of], place.values[of] = vectors[:16], found
+            place.position[GROWING_UNTIL] = 10**9 if growing else -1
         curvatures.append((vectors[:16].T * found) @ vectors[:16])
-    masters = [label[:hot].astype(float) for label in labels]
     before = [[m.copy() for m in masters] for _ in places]
     copies = [[m.copy() for m in masters] for _ in places]
-    for place in places:
-        open_copies(*flat, place, dim)
     for thread in (0, 1, 1, 2, 0, 2, 1):
         for k, place in enumerate(places):
             place.position[AT] += steps
@@ -282,11 +255,12 @@ def test_merge_equals_the_naive(values):
                 label[place.shift : place.shift + hot] += change
                 copies[k][of] += change
         place = places[thread]
-        done = place.position[AT] - place.merged[0, 0]
+        done = alpha * (place.position[AT] - place.merged[0, 0])
         merge_due(*flat, place, alpha, 0.0, dim)
         assert (place.merged == place.position[AT]).all()
         for of in range(2):
-            naive.merge(masters[of], copies[thread][of], before[thread][of], curvatures[of], alpha * done, threads)
+            of_thread = masters[of], copies[thread][of], before[thread][of]
+            naive.merge(*of_thread, curvatures[of], done, threads, 0 if growing else 1 / 3)
             np.testing.assert_allclose(labels[of][:hot], masters[of], atol=1e-4)
             for k, other in enumerate(places):
                 found = labels[of][other.shift : other.shift + hot]
@@ -298,9 +272,7 @@ def test_the_last_merge_changes_masters_only_and_those_of_changed_copies_only():
     rng = np.random.default_rng(5)
     hot, dim, alpha, steps = 4, 32, 0.1, 5
     label = aligned(rng.standard_normal((2 * hot, dim)))
-    flat, place = label.reshape(-1), copies_of(hot, hot, dim)
-    other = np.zeros(flat.size, np.float32)
-    open_copies(flat, other, place, dim)
+    flat, place = opened((label, np.zeros_like(label)), hot)
     place.values[0] = 2.0
     place.position[AT] = steps
     before = label[:hot].astype(float)
@@ -309,7 +281,7 @@ def test_the_last_merge_changes_masters_only_and_those_of_changed_copies_only():
     masters, copies = label[:hot].astype(float), label[hot:].copy()
     wanted = masters.copy()
     naive.merge(wanted, copies.astype(float), before, np.diag([2.0] * 16 + [0.0] * 16), alpha * steps, 2)
-    merge(flat, other, place, alpha, dim, 0)
+    merge(*flat, place, alpha, dim, 0)
     np.testing.assert_array_equal(label[hot:], copies)
     np.testing.assert_allclose(label[:hot], np.where([[True], [False], [True], [False]], wanted, masters), atol=1e-5)
 
@@ -318,8 +290,7 @@ def test_directions_that_shrink_little_are_added_up():
     rng = np.random.default_rng(6)
     hot, dim, alpha, steps = 6, 32, 0.1, 5
     label = aligned(rng.standard_normal((2 * hot, dim)))
-    flat, other, place = label.reshape(-1), np.zeros(2 * hot * dim, np.float32), copies_of(hot, hot, dim)
-    open_copies(flat, other, place, dim)
+    flat, place = opened((label, np.zeros_like(label)), hot)
     place.position[AT] = steps
     place.values[0] = 0.02
     place.values[0, [0, 3, 4]] = 2.0, 0.09, 0.15  # alpha C n of both threads: the second is less than a tenth
@@ -328,17 +299,15 @@ def test_directions_that_shrink_little_are_added_up():
     label += rng.standard_normal((2 * hot, dim)).astype(np.float32)
     wanted = label[:hot].astype(float)
     naive.merge(wanted, label[hot:].astype(float), before, np.diag(values), alpha * steps, 2)
-    merge(flat, other, place, alpha, dim, 0)
+    merge(*flat, place, alpha, dim, 0)
     np.testing.assert_allclose(label[:hot], wanted, atol=1e-5)
 
 
 def test_merging_is_measured_more_often_while_labels_grow():
     rng = np.random.default_rng(7)
     rows, dim = 40, 16
-    place = copies_of(rows, rows, dim, every=10**6)
     e, t = (aligned(rng.standard_normal((2 * rows, dim))) for _ in "et")
-    flat = e.reshape(-1), t.reshape(-1)
-    open_copies(*flat, place, dim)
+    flat, place = opened((e, t), rows, every=10**6)
     for of, times, grows in ((0, 1.0, 1), (0, 1.0, 0), (0, 1.02, 0), (0, 1.2, 1), (1, 1.2, 1), (1, 0.5, 0)):
         (e, t)[of][rows:] *= times
         place.position[AT], place.position[GROWING_UNTIL] = place.position[NEXT_MEASUREMENT], -1
@@ -347,48 +316,34 @@ def test_merging_is_measured_more_often_while_labels_grow():
     assert np.allclose(place.squares, [np.mean(np.sum(label[rows:] ** 2.0, axis=1)) for label in (e, t)], rtol=1e-5)
 
 
-class Merging:
-    """A thread's copies of rows that are all alike; it and others changed all of them."""
-
-    def __init__(self, rows):
-        rng = np.random.default_rng(4)
-        self.rows, self.dim = rows, 32
-        self.place = copies_of(rows, rows, self.dim)
-        base, change, others = rng.standard_normal((3, 2, self.dim)).astype(np.float32)
-        self.labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
-        self.flat = [label.reshape(-1) for label in self.labels]
-        open_copies(*self.flat, self.place, self.dim)
-        assert self.place.position[GROWING_UNTIL] == -1
-        self.place.values[:] = 3
-        self.place.position[AT] = 2
-        self.wanted = np.zeros((self.dim, self.dim))
-        for of, label in enumerate(self.labels):
-            label[:rows] += others[of]
-            label[rows:] += change[of]
-            for square, sign in ((base[of], -1), (base[of] + change[of], 1), (base[of] + others[of], 1)):
-                self.wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
-
-    def missing(self):
-        """Merge; return what that took from the balance, as counted."""
-        merge(*self.flat, self.place, 0.1, self.dim, 0)
-        for of, label in enumerate(self.labels):
-            self.wanted -= (1 - 2 * of) * (label[: self.rows].T.astype(float) @ label[: self.rows])
-        return self.place.missing + self.place.missing.T
-
-
-@pytest.mark.parametrize(("rows", "grows_until"), [(_STRIDE, -1), (_STRIDE_GROWING, 0)])
-def test_what_merging_takes_from_the_balance_is_counted(rows, grows_until):
-    """One row in so many is measured, and counts for as many: here all are alike."""
-    merging = Merging(rows)
-    merging.place.position[GROWING_UNTIL] = grows_until
-    np.testing.assert_allclose(merging.missing(), merging.wanted, atol=1e-3)
-
-
-@pytest.mark.parametrize(("merged", "grows_until", "measured"), [(0, -1, False), (1, 0, False), (1, 1, True)])
-def test_more_rows_are_measured_if_labels_grew_since_they_were_last_merged(merged, grows_until, measured):
-    merging = Merging(_STRIDE_GROWING)
-    merging.place.merged[:], merging.place.position[GROWING_UNTIL] = merged, grows_until
-    assert merging.missing().any() == measured
+@pytest.mark.parametrize(
+    ("rows", "merged", "grows_until", "measured"),
+    [
+        (_STRIDE, 0, -1, True),
+        (_STRIDE_GROWING, 0, 0, True),
+        (_STRIDE_GROWING, 0, -1, False),
+        (_STRIDE_GROWING, 1, 0, False),  # grew before it was last merged
+        (_STRIDE_GROWING, 1, 1, True),
+    ],
+)
+def test_what_merging_takes_from_the_balance_is_counted(rows, merged, grows_until, measured):
+    """One row in so many is measured, and counts for as many: here all are alike. A thread and others changed all."""
+    dim = 32
+    base, change, others = np.random.default_rng(4).standard_normal((3, 2, dim)).astype(np.float32)
+    labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
+    flat, place = opened(labels, rows, values=3)
+    assert place.position[GROWING_UNTIL] == -1
+    place.position[AT], place.position[GROWING_UNTIL], place.merged[:] = 2, grows_until, merged
+    wanted = np.zeros((dim, dim))
+    for of, label in enumerate(labels):
+        label[:rows] += others[of]
+        label[rows:] += change[of]
+        for square, sign in ((base[of], -1), (base[of] + change[of], 1), (base[of] + others[of], 1)):
+            wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
+    merge(*flat, place, 0.1, dim, 0)
+    for of, label in enumerate(labels):
+        wanted -= (1 - 2 * of) * (label[:rows].T.astype(float) @ label[:rows])
+    np.testing.assert_allclose(place.missing + place.missing.T, wanted * measured, atol=1e-3)
 
 
 @pytest.mark.parametrize(("threads", "steps", "rate"), [(2, 3, 1.0), (2, 5, 1.0), (3, 2, 0.990), (8, 1, 0.983)])
@@ -396,11 +351,7 @@ def test_threads_that_merge_by_the_curvature_approach_an_optimum_as_one_would_wh
     """Each goes towards the optimum of a quadratic loss; added up, they would overshoot. `rate`: the recurrence's."""
     dim, alpha, curvature = 16, 0.1, 1.0
     label = np.ones((1 + threads, dim), np.float32)  # the optimum is 0
-    flat = label.reshape(-1), np.zeros(label.size, np.float32)
-    places = [copies_of(1, 1 + k, dim, threads=threads) for k in range(threads)]
-    for place in places:
-        open_copies(*flat, place, dim)
-        place.values[:] = curvature
+    flat, *places = opened((label, np.zeros_like(label)), 1, threads, curvature, threads=threads)
     left = np.exp(-alpha * curvature * steps)
     for turn in range(20):
         before = label[0].copy()
@@ -412,54 +363,12 @@ def test_threads_that_merge_by_the_curvature_approach_an_optimum_as_one_would_wh
             np.testing.assert_allclose(np.log(label[0] / before), rate * threads * np.log(left), rtol=2e-3)
 
 
-def test_threads_that_merge_by_the_curvature_end_where_one_would_while_labels_grow():
-    """Each goes towards the optimum of a quadratic loss; added up, they would overshoot."""
-    rng = np.random.default_rng(2)
-    dim, threads, alpha, curvature = 16, 8, 0.1, 1.0
-    label = np.zeros((1 + threads, dim), np.float32)
-    flat, optimum = (label.reshape(-1), np.zeros(label.size, np.float32)), rng.standard_normal(dim)
-    places = [copies_of(1, 1 + k, dim, threads=threads) for k in range(threads)]
-    for place in places:
-        open_copies(*flat, place, dim)
-        place.values[:] = curvature
-        place.position[GROWING_UNTIL] = 10**9
-    for _ in range(4):
-        for place in places:
-            place.position[AT] += 10
-            label[place.shift] += (1 - np.exp(-alpha * curvature * 10)) * (optimum - label[place.shift])
-        for place in places:
-            merge_due(*flat, place, alpha, 0.0, dim)
-    left = np.exp(-alpha * curvature * 10 * threads * 4)
-    np.testing.assert_allclose(label[0], optimum * (1 - left), atol=1e-5)
-
-
-@pytest.mark.parametrize("growing", [False, True])
-@pytest.mark.parametrize(("threads", "weights"), [(2, (2 / 3, 1 / 3, 0)), (3, (2 / 3, 1 / 6, 1 / 6))])
-def test_masters_are_a_running_mean_where_the_curvature_is_large(threads, weights, growing):
-    """What a thread learned last is mostly noise there, unless labels grow: then nothing is taken from it."""
-    dim, rng = 16, np.random.default_rng(8)
-    label = aligned(rng.standard_normal((2, dim)))
-    place = copies_of(1, 1, dim, threads=threads)
-    flat = label.reshape(-1), np.zeros(2 * dim, np.float32)
-    open_copies(*flat, place, dim)
-    place.values[:] = 1e3
-    base = label[0].copy()
-    label += rng.standard_normal((2, dim)).astype(np.float32)
-    mean = label[1].copy() if growing else np.dot(weights, (label[1], label[0], base))
-    place.position[AT] += 1
-    place.position[GROWING_UNTIL] = 0 if growing else -1
-    merge_due(*flat, place, 0.1, 0.0, dim)
-    np.testing.assert_allclose(label[0], mean, atol=1e-5)
-
-
 def test_the_curvature_is_that_of_the_other_label():
     rng = np.random.default_rng(3)
     hot, dim, kappa = 40, 32, 0.2
     scales = 3.0 / np.arange(1, dim + 1)
     labels = [aligned(rng.standard_normal((2 * hot, dim)) * scales) for _ in "et"]
-    place = copies_of(hot, hot, dim, every=10**9, samples=(6, 2))
-    flat = [label.reshape(-1) for label in labels]
-    open_copies(*flat, place, dim)
+    flat, place = opened(labels, hot, every=10**9, samples=(6, 2))
     for _ in range(60):
         place.position[NEXT_MEASUREMENT] = 0
         merge_due(*flat, place, 0.1, kappa, dim)
@@ -474,15 +383,12 @@ def test_the_curvature_is_that_of_the_other_label():
 @pytest.mark.parametrize("threads", [1, 2, 64])
 def test_many_threads_measure_the_curvature_sooner(threads):
     """After as many positions of all threads, while labels grow fast; later every 65,536 of a thread's own."""
-    dim, one = 16, np.ones(2)
-    hot = hot_rows(np.ones((2, 3)), one, one, 10**9, threads, dim)[0]
-    place = hot._replace(every=np.full_like(hot.every, 10**9)).first(3, 3)
-    labels = [aligned(np.ones(6 * dim)) for _ in "et"]
-    open_copies(*labels, place, dim)
+    dim = 16
+    flat, place = opened([aligned(np.ones((6, dim))) for _ in "et"], 3, every=10**9, threads=threads)
     measured = []
     while place.position[AT] < 1 << 18:
         before = int(place.position[MEASURED])
-        merge_due(*labels, place, 0.1, 0.2, dim)
+        merge_due(*flat, place, 0.1, 0.2, dim)
         measured += [int(place.position[AT])] * (int(place.position[MEASURED]) - before)
         place.position[AT] = max(place.position[NEXT_MERGE], place.position[AT] + 1)
     first = 8192 // threads
@@ -490,60 +396,42 @@ def test_many_threads_measure_the_curvature_sooner(threads):
     assert measured == [0, *doubled, 1 << 17, 3 << 16]
 
 
-def changed_copies(rows, dim):
-    """Make labels of ones, and a thread's copies of all their rows, which it changed to twos."""
-    labels = [np.ones(2 * rows * dim, np.float32) for _ in "et"]
-    place = copies_of(rows, rows, dim)
-    open_copies(*labels, place, dim)
-    for label in labels:
-        label[rows * dim :] = 2
-    return labels, place
-
-
-def test_merging_does_not_wait_for_another_thread_until_the_end():
-    dim = 16
-    labels, busy = changed_copies(1, dim)
-    busy.locks[:] = 1
-    busy.position[AT] = 5
-    merge_due(*labels, busy, 0.1, 0.0, dim)
-    assert all((label[:dim] == 1).all() for label in labels)
-    timer = threading.Timer(0.05, busy.locks.fill, [0])
-    timer.start()
-    merge(*labels, busy, 0.1, dim, 0)
-    timer.join()
-    assert all((label[:dim] == 2).all() for label in labels)
-    assert not busy.locks.any()
-
-
 def test_a_thread_merges_other_blocks_while_one_is_busy():
+    """Until the end it does not wait for that one."""
     dim = 16
-    labels, place = changed_copies(3, dim)
+    labels = [np.ones((6, dim), np.float32) for _ in "et"]
+    flat, place = opened(labels, 3)
+    others, busy = (labels[0][:1], labels[1][:3]), labels[0][1:3]
     place.locks[0, 1] = 1
-    done = threading.Event()
-    merging = threading.Thread(target=lambda: (merge(*labels, place, 0.1, dim, 0), done.set()))
-    merging.start()
-    others, busy = (labels[0][:dim], labels[1][: 3 * dim]), labels[0][dim : 3 * dim]
-    until = time.monotonic() + 60
-    while not all((rows == 2).all() for rows in others) and time.monotonic() < until:
-        time.sleep(0.01)
+    place.position[AT] = 5
+    for label in labels:
+        label[3:] = 2
+    merge_due(*flat, place, 0.1, 0.0, dim)
     assert all((rows == 2).all() for rows in others)
-    assert not done.wait(0.1)
+    for label in labels:
+        label[3:] = 3
+    merging = threading.Thread(target=merge, args=(*flat, place, 0.1, dim, 0))
+    merging.start()
+    until = time.monotonic() + 60
+    while any((rows != 3).any() for rows in others) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert all((rows == 3).all() for rows in others)
+    time.sleep(0.05)
     assert (busy == 1).all()
+    assert merging.is_alive()
     place.locks[:] = 0
     merging.join()
-    assert (labels[0][: 3 * dim] == 2).all()
+    assert (busy == 3).all()
+    assert not place.locks.any()
 
 
 def test_nothing_is_measured_before_enough_is_known_of_the_loss():
     dim = 16
-    place = copies_of(3, 3, dim, every=10**9)
-    labels = [aligned(np.ones(6 * dim)) for _ in "et"]
-    open_copies(*labels, place, dim)
-    place.values[:] = 7
-    merge_due(*labels, place, 0.1, 0.0, dim)
+    flat, place = opened([aligned(np.ones((6, dim))) for _ in "et"], 3, every=10**9, values=7)
+    merge_due(*flat, place, 0.1, 0.0, dim)
     assert (place.values == 7).all()
     place.updates[0] = 0  # no sentence has two words
-    merge_due(*labels, place, 0.1, 0.2, dim)
+    merge_due(*flat, place, 0.1, 0.2, dim)
     assert np.isfinite(place.values).all()
 
 
@@ -600,24 +488,6 @@ def test_padding_stays_zero(sizes):
     assert not e[:, dim:].any()
     assert not t[:, dim:].any()
     assert np.abs(t[:, :dim] - case.t[:, :dim]).max() > 0.01
-
-
-def test_first_samples_by_hand():
-    """Two words, one sentence, t zero: each is the other's only context, and sigmoid(0) is a half."""
-    sizes = OF_HOSTS[1]
-    case = Case([[0, 1]], sizes, sample=0, alpha=0.1, epochs=1)
-    case.t[:] = 0
-    first = next(naive.steps(case.setting, 0, 0, 1))
-    assert (first.sources, first.targets[0], first.alpha) == ([1], 0, 0.1)
-    others = [word for word in first.targets[1:] if word != 0]
-    expected = np.zeros((V, case.dim), np.float32)
-    expected[0] = 0.05 * case.e[1]
-    for word in others:
-        expected[word] -= np.float32(0.05) * case.e[1]
-    _, t, _, samples, total = case.kernel([(0, 1)])
-    np.testing.assert_allclose(t, expected, atol=1e-7)
-    assert samples == 1 + len(others)
-    assert total == pytest.approx(samples * np.log(2), rel=1e-5)
 
 
 @settings(max_examples=15)

@@ -1,10 +1,10 @@
-import naive
 import naive_models
 import naive_parts
 import numpy as np
 import pytest
 from marks import slow_but
 from simulated import NAMES
+from test_cbow_and_hierarchical import setting_of
 
 import any2vec
 from any2vec import Any2VecError, Word2Vec
@@ -13,7 +13,6 @@ from any2vec.operators import WITH_PARTS
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.targets import alias_table, probabilities
-from any2vec.samples.windows import keep_probability
 from any2vec.training.options import Options
 
 HOW = {"dim": 16, "window": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0.1}
@@ -50,21 +49,13 @@ def bits(model):
 def test_training_equals_the_naive(model, loss, more):
     trained = fitted(model=model, loss=loss, **more)
     options, corpus = trained.training_options(), trained.read(sentences())
-    vocabulary, counts, worklist = corpus.vocabulary, corpus.vocabulary.counts, corpus.part(0)
+    vocabulary, counts = corpus.vocabulary, corpus.vocabulary.counts
     rows, places = naive_parts.rows_of(vocabulary.words, counts.tolist(), 2, 4, 50)
     number = len(counts) + len(places)
     start = new_matrices(0, number, 16)
     e, t = start.embedding.astype(np.float64), np.zeros((number, 16))
-    setting = naive.Setting(
-        worklist.ids.tolist(),
-        worklist.bounds.tolist(),
-        keep_probability(counts, float(counts.sum()), 0.1).tolist(),
-        alias_table(probabilities(counts, 0.5)),
-        more.get("negatives_per", "pair"),
-        window=3,
-        negative=3,
-        alpha=options.initial_alpha,
-        epochs=2,
+    setting = setting_of(corpus, options)._replace(
+        table=alias_table(probabilities(counts, 0.5)), negatives_per=more.get("negatives_per", "pair")
     )
     tree = naive_models.huffman(counts.tolist())
     means = [np.mean(naive_parts.train(setting, model, loss, e, t, rows, tree, epoch)) for epoch in range(2)]

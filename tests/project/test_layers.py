@@ -109,7 +109,6 @@ LONG = {  # functions of more than 120 lines
     "graph/parse.py:parse": "a kernel",
     "graph/readers.py:read_graph": "two thirds are its docstring",
     "operators/columns.py:_column_kernels": "kernels",
-    "operators/kernel.py:_operator_kernel": "the kernel",
     "walks/second_order.py:second_order": "a kernel",
     "walks/second_order.py:walk": "a kernel",
 }

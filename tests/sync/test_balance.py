@@ -131,6 +131,7 @@ def test_a_sample_stands_for_all_rows():
             total[rows] += weights
             assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
         assert (total == 64).all()
+    assert [len(found) for found in row_sample(0, 0, 3, 4)] == [0, 0]  # of a host without masters
 
 
 def test_one_host_keeps_what_is_missing_until_a_turn_is_due():
@@ -174,16 +175,7 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
 
     monkeypatch.setattr(Scheme, "combine", noting)
     sentences = text(20)
-    how = {
-        **SIZES["window"],
-        "min_count": 1,
-        "sample": 0,
-        "epochs": 1,
-        "hosts": 2,
-        "rounds": 1,
-        "threads": 1,
-        "cache": None,
-    }
+    how = SIZES["window"] | {"min_count": 1, "sample": 0, "epochs": 1, "hosts": 2, "rounds": 1, "cache": None}
     first = Word2Vec(**how).fit(sentences).vectors_
     for expected, more in ((True, {}), (False, {"operator": Own}), (False, {"start": first})):
         seen.clear()
@@ -198,8 +190,3 @@ def test_only_the_curvature_combiner_turns(monkeypatch, combine):
     monkeypatch.setattr(Balance, "end", lambda self, number: None)
     same = bits(train(read(text(20), 2), options(rounds=2, epochs=1, combine=combine)))
     assert (plain == same) == (combine == "average")
-
-
-def test_a_host_without_masters_samples_nothing():
-    rows, weights = row_sample(0, 0, 3, 4)
-    assert (len(rows), len(weights)) == (0, 0)

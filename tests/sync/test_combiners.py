@@ -14,7 +14,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import new_matrices, padded_width, zeros
 from any2vec.operators.merging import LEAST
 from any2vec.sync import masters as merging
-from any2vec.sync.channel import Channel, Partition
+from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (
     COMBINERS,
     Combiner,
@@ -65,6 +65,13 @@ def made(name, hosts=4, **options):
     combiner = combiner_of(COMBINERS[name](**options) if options else name).bind(context_of(labels, channel))
     combiner.begin(ROUND, touched(labels, *updates))
     channel.communicator = SimpleNamespace(size=hosts)
+    return combiner
+
+
+def begun(labels, met, communicator=None, own=slice(None), round_=ROUND, **options):
+    """A curvature combiner that has begun a round, in which this host touched its `own` rows."""
+    combiner = COMBINERS["curvature"](**options).bind(context_of(labels, Channel(communicator or alone())))
+    combiner.begin(round_, touched(labels, *met, own))
     return combiner
 
 
@@ -180,8 +187,7 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
     labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
     for alpha, expected in ((1e-9, 4), (1e6, 1)):
-        combiner = COMBINERS["curvature"](kappa=1.0).bind(context_of(labels, Channel(alone())))
-        combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
+        combiner = begun(labels, updates, round_=Round(0, alpha, 0.0), kappa=1.0)
         np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=2e-3)
 
 
@@ -198,21 +204,22 @@ def test_curvature_follows_the_labels():
         np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("hosts", [2, 3])
-def test_curvature_is_measured_by_all_hosts_together(hosts):
-    rows = random_rows(3)
+@pytest.mark.parametrize("sizes", [(40, 40), (27, 27, 26), (0, 80)], ids=str)
+def test_curvature_is_measured_by_all_hosts_together(sizes):
+    """A host that touched nothing has no say."""
+    rows, ends = random_rows(3), np.cumsum([0, *sizes])
 
     def program(communicator):
         labels, *updates = labels_and_updates()
-        own = slice(*Partition.even(V, hosts).range(communicator.rank))
-        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
-        combiner.begin(ROUND, touched(labels, *updates, own))
+        own = slice(*ends[communicator.rank : communicator.rank + 2])
+        combiner = begun(labels, updates, communicator, own)
         return [combine(combiner, rows, label) for label in "et"]
 
-    found = simulate(hosts, 2, program)
+    found = simulate(len(sizes), 2, program)
     for label, one in zip("et", zip(*found, strict=True), strict=True):
         assert all((rows == one[0]).all() for rows in one)
-        expected = [curvature_of(label, ROUND.kappa, hosts=hosts)(list(parts), updates) for parts, updates in rows]
+        of_label = curvature_of(label, ROUND.kappa, hosts=len(sizes))
+        expected = [of_label(list(parts), updates) for parts, updates in rows]
         np.testing.assert_allclose(one[0], expected, atol=2e-6)
 
 
@@ -238,9 +245,7 @@ def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, labe
     met = np.array([1 + 10_000 // np.arange(1, 4001), 1 + 20_000 // np.arange(1, 4001)], np.int32)  # the hottest first
 
     def program(communicator):
-        combiner = COMBINERS["curvature"](kappa=0.2).bind(context_of(labels, Channel(communicator)))
-        combiner.begin(ROUND, touched(labels, *met))
-        return combiner._by_other[label]
+        return begun(labels, met, communicator, kappa=0.2)._by_other[label]
 
     matrices = labels.embedding.astype(float), labels.training.astype(float)
     (of_e, *_), (of_t, *_) = naive.curvatures(*matrices, *met, 5)
@@ -277,26 +282,12 @@ def test_rows_met_more_often_than_an_integer_counts():
     met = np.full(V, 2**30, np.int32)
 
     def program(communicator):
-        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
-        combiner.begin(ROUND, touched(labels, met, met))
+        combiner = begun(labels, (met, met), communicator)
         return np.array([combiner._by_other["e"], combiner._by_other["t"]])
 
     for found in simulate(4, 1, program):
         assert (found[:, 0] >= found[:, 1]).all()
         np.testing.assert_allclose(found[..., DIM // 2 :], 1, atol=1e-6)  # the directions of most curvature
-
-
-def test_a_host_that_touched_nothing_has_no_say():
-    def program(communicator):
-        labels, *updates = labels_and_updates()
-        own = slice(None) if communicator.rank else slice(0, 0)
-        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
-        combiner.begin(ROUND, touched(labels, *updates, own))
-        return combine(combiner, random_rows(3))
-
-    expected = [curvature_of("e", ROUND.kappa, hosts=2)(list(parts), n) for parts, n in random_rows(3)]
-    for found in simulate(2, 2, program):
-        np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 255, 256, 257, 1000])

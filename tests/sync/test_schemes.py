@@ -69,12 +69,6 @@ def test_every_combiner_and_number_of_hosts(combine, hosts):
     assert np.isfinite(e).all()
 
 
-def test_combiners_differ():
-    corpus = read(text(40), 4)
-    found = [train(corpus, options(combine=combine, rounds=2, alpha=0.1)) for combine in COMBINES]
-    assert len({e.tobytes() for e, _ in found}) == len(COMBINES)
-
-
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_any_number_of_cores_gives_the_same_bits(scheme):
     corpus = read(text(60), 4)
@@ -111,16 +105,8 @@ class Counting:
         return self.inner.ialltoallv(send, send_counts, receive, counts, starts)
 
     def note(self, send, send_counts):
-        what = {
-            "uint8": "ids",
-            "int32": "updates",
-            "float32": "values",
-            "uint16": "values",
-            "int8": "values",
-            "float64": "moments",
-            "int64": None,
-        }
-        what = what[str(send.dtype)]
+        others = {"uint8": "ids", "int32": "updates", "float64": "moments", "int64": None}
+        what = others.get(str(send.dtype), "values")
         if send.dtype == np.float32 and send.shape[-1] in (10, 11):  # D, or D and a number; rows have 16 floats
             what = "moments"
         rows = sum(n for host, n in enumerate(send_counts.tolist()) if host != self.rank)
@@ -160,12 +146,8 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, wire, combine, hosts)
         return counting[-1]
 
     report = Report({})
-    train(
-        read(text(50, words=40), hosts),
-        options(dim=10, scheme=scheme, wire=wire, combine=combine, rounds=3, epochs=2),
-        wrap=wrap,
-        report=report,
-    )
+    how = options(dim=10, scheme=scheme, wire=wire, combine=combine, rounds=3, epochs=2)
+    train(read(text(50, words=40), hosts), how, wrap=wrap, report=report)
     seen = Counter()
     for one in counting:
         seen.update(one.sent)
@@ -205,20 +187,6 @@ def test_naive_sends_all_rows_both_ways(wire, hosts, dim, row):
         assert sent[key].tolist() == [expected] * (6 + rounds_more(hosts, 3))
 
 
-@pytest.mark.slow
-@settings(max_examples=5)
-@given(
-    sentences=st.lists(st.lists(st.integers(0, 60).map("w{}".format), min_size=2, max_size=9), min_size=8, max_size=40),
-    hosts=st.sampled_from([2, 3, 8]),
-    rounds=st.integers(1, 6),
-)
-def test_opt_sends_no_more_than_base_and_naive(sentences, hosts, rounds):
-    sentences = [*sentences, ["w0", "w1"]]
-    values = {name: total(traffic(name, sentences, hosts, rounds=rounds)[0], "values").sum() for name in NAMES}
-    assert values["pull-opt"] <= values["pull-base"] <= values["rep-naive"]
-    assert values["rep-opt"] <= values["rep-naive"]
-
-
 def test_small_rounds_send_little():
     """Rounds that touch few rows of many: all but rep-naive send few."""
     values = {}
@@ -230,17 +198,11 @@ def test_small_rounds_send_little():
     assert values["pull-opt"] < values["rep-opt"] < 0.7 * values["rep-naive"]
 
 
-def test_touched_rows_are_told_alike():
-    reports = [traffic(name, text(60), 3)[1] for name in NAMES]
-    told = [report.rounds.touched for report in reports]
-    assert told[1:] == told[:-1]
-
-
-def test_orthogonality_is_that_of_the_rows_whatever_travels():
+def test_what_is_told_of_rows_is_the_same_by_all_schemes():
     reports = [traffic(name, text(200, words=60), 4)[1] for name in NAMES]
-    found = [(report.rounds.orthogonality, report.rounds.orthogonal) for report in reports]
+    found = [(report.rounds.touched, report.rounds.orthogonality, report.rounds.orthogonal) for report in reports]
     assert found[1:] == found[:-1]
-    assert all(0 < share <= 1 for share in found[0][0][-6:])
+    assert all(0 < share <= 1 for share in found[0][1][-6:])
     assert reports[0].loss == reports[3].loss
 
 
@@ -280,9 +242,3 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives
         assert 0 < touched_e <= 10 < touched_t <= 40
         assert wanted <= e == t <= 1.25 * (touched_e + touched_t)
-
-
-def test_rep_model_holds_all(monkeypatch):
-    noted = Noted(monkeypatch)
-    train(read(text(40, words=50), 2), options(scheme="rep-opt", rounds=2))
-    assert {rows[:2] for rows in noted.rows} == {(50, 50)}

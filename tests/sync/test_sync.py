@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import skipgram
+from simulated import aligned, skipgram
 
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
@@ -90,25 +90,30 @@ def test_one_host_counts_its_own_words():
     assert rate == (0.1, FLOOR, 1250.0, 2.0, 2000.0, 0)
 
 
-def test_default_rounds_are_the_papers():
-    assert [default_rounds(hosts) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 24, 48, 96]
-    assert default_rounds(3) == 5
-    assert [default_rounds(1, 140, threads) for threads in (1, 2, 7, 16, 20, 64)] == [1, 2, 4, 4, 4, 4]
-    assert [default_rounds(1, 1e4, threads) for threads in (1, 2, 3, 16, 20, 64)] == [1, 2, 3, 4, 5, 16]
-    assert [default_rounds(1, visits, 8) for visits in (20, 64, 100)] == [1, 2, 3]
-    assert default_rounds(1, 20, 64) == 1
+@pytest.mark.parametrize(
+    ("visits", "how", "expected"),
+    [
+        ((), {}, {1: 1, 2: 3, 3: 5, 4: 6, 8: 12, 16: 24, 32: 48, 64: 96}),  # the papers'
+        ((400.0,), {}, {1: 1, 2: 3, 8: 18, 16: 38, 32: 48, 64: 96}),
+        ((100.0,), {}, {4: 8, 16: 24}),
+        ((), {"long_rounds": True}, {1: 1, 2: 3, 4: 6, 8: 12, 16: 12, 32: 12, 64: 12}),
+        ((400.0,), {"long_rounds": True}, {1: 1, 2: 3, 8: 18, 16: 38, 32: 39, 64: 39}),
+        ((140.0,), {"long_rounds": True}, {32: 14}),
+    ],
+)
+def test_default_rounds(visits, how, expected):
+    assert {hosts: default_rounds(hosts, *visits, **how) for hosts in expected} == expected
 
 
-def test_default_rounds_where_vertices_are_visited_often():
-    assert [default_rounds(hosts, 400.0) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 3, 18, 38, 48, 96]
-    assert default_rounds(16, 100.0) == 24
-    assert default_rounds(4, 100.0) == 8
-
-
-def test_default_rounds_of_a_combiner_that_allows_for_long_ones():
-    assert [default_rounds(hosts, long_rounds=True) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 12, 12, 12]
-    assert [default_rounds(hosts, 400.0, long_rounds=True) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 3, 18, 38, 39, 39]
-    assert default_rounds(32, 140.0, long_rounds=True) == 14
+def test_default_rounds_of_threads():
+    for visits, expected in (
+        (140, {1: 1, 2: 2, 7: 4, 16: 4, 20: 4, 64: 4}),
+        (1e4, {1: 1, 2: 2, 3: 3, 16: 4, 20: 5, 64: 16}),
+        (20, {8: 1, 64: 1}),
+        (64, {8: 2}),
+        (100, {8: 3}),
+    ):
+        assert {threads: default_rounds(1, visits, threads) for threads in expected} == expected
 
 
 # Partition
@@ -201,11 +206,6 @@ def test_what_stays_at_home_is_not_counted():
         assert not again.any()
 
 
-def test_an_unknown_kind_of_message_is_a_mistake():
-    with pytest.raises(ValueError, match="not in"):
-        Channel(alone()).count(("reduce", "e", "rows"), np.zeros(1, np.int64), 4)
-
-
 def test_buffers_are_kept():
     buffers = Wire(10, None)
     rows = buffers.rows("a", 100)
@@ -250,8 +250,7 @@ class Case:
     def kernel(self, low, high, epoch):
         rows = RowTable(*np.zeros((2, V), np.int32))
         stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
-        labels = [np.zeros(V * self.dim + 16, np.float32) for _ in "et"]
-        labels = [label[-label.ctypes.data % 64 // 4 :][: V * self.dim] for label in labels]
+        labels = [aligned(np.zeros(V * self.dim)) for _ in "et"]
         kernel = operator_kernel(self.operator, self.dim, register_width(), "counted")
         rate, hot = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), no_hot_rows()
         kernel(self.ids, self.bounds, low, high, *labels, rows, self.tables.epoch(epoch), rate, hot, stats)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import config
+from numba import config, types
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -30,29 +30,27 @@ from any2vec.errors import Any2VecWarning
 from any2vec.private import distrust_way_to, make_private
 
 
-def fingerprint(function: Any) -> int:
-    """Hash, to 63 bits, the code of a function and of all that it reaches through globals and closures."""
-    seen: set[int] = set()
-    found = hashlib.sha256()
-    for part in _parts(function, seen):
-        found.update(part.encode())
-    return int.from_bytes(found.digest()[:8], "little") >> 1
+def fingerprint(function: Any) -> str:
+    """Hash the code of a function and of all that it reaches through globals and closures."""
+    return hashlib.sha256("\n".join(_parts(function, {})).encode()).hexdigest()
 
 
-def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    function = (
-        getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
-    )  # a Numba function; an intrinsic
+def _parts(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    """List what a value is, and what it reaches; functions that are in `seen`, by id, only by their number there."""
+    # of a Numba function; of an intrinsic
+    function = getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
     if isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    elif isinstance(value, int | float | str | bytes | np.generic | None):
+    elif isinstance(value, int | float | str | bytes | np.generic | type | types.Type | np.dtype | None):
         yield repr(value)
     elif isinstance(value, dict | set | frozenset | list | tuple):
         items = [*value.items()] if isinstance(value, dict) else value
         parts = ["".join(_parts(item, seen)) for item in items]
         yield type(value).__name__ + repr(sorted(parts) if isinstance(value, set | frozenset) else parts)
-    elif isinstance(function, FunctionType) and id(function) not in seen:
-        seen.add(id(function))
+    elif isinstance(function, FunctionType) and id(function) in seen:
+        yield f"function {seen[id(function)]}"
+    elif isinstance(function, FunctionType):
+        seen[id(function)] = len(seen)
         yield from _code(function.__code__)
         if value is function:
             yield from (part for overload in _overloads(function) for part in _parts(overload, seen))
@@ -180,7 +178,7 @@ class _KernelCache(FunctionCache):
         source = Path(function.__code__.co_filename)
         self._folder = kernel_folder(source.parent) if source.is_file() else _KernelFolder(None)
         self._name, self._py_func, self._cache_path = repr(function), function, str(self._folder.path or "")
-        self._reached: int | None = None
+        self._reached: str | None = None
         self._enabled = self._folder.path is not None
         if self._enabled:
             self._impl = _Impl(function, str(source), self._cache_path)
@@ -188,10 +186,13 @@ class _KernelCache(FunctionCache):
             self._cache_file = _CheckedFiles(self._cache_path, f"{self._impl.filename_base}.checked", stamp)
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        """Return what a kernel is found by: Numba's key, and all code that the function reaches in other files."""
+        """Return what a kernel is found by: types, the processor, and all code and values that the function reaches.
+
+        Numba's key pickles what a function closes over: compiled functions are others in each process there.
+        """
         if self._reached is None:  # not before: what it calls may be defined after it
             self._reached = fingerprint(self._py_func)
-        return *super()._index_key(signature, codegen), self._reached
+        return signature, codegen.magic_tuple(), self._reached
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Load a kernel; None if it must be compiled."""

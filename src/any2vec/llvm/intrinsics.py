@@ -153,8 +153,6 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
 def prefetch_row(typing: Any, matrix: Any, offset: Any, dim: Any) -> Any:
     """Prefetch ``matrix[offset : offset + dim]``, float32; `dim` is a literal."""
     signature = types.void(matrix, offset, dim)
-    if not isinstance(dim, types.IntegerLiteral):
-        return None
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         row = b.gep(data(context, b, sig.args[0], args[0]), [args[1]])

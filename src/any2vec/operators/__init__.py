@@ -1,4 +1,10 @@
-"""Operators by name; a new one is a file of this package and a line below."""
+"""Operators by name; a new one is a file of this package and a line below.
+
+`kernel` is the loop over windows and groups; it applies a group in `apply`. There, rows are updated by `tiles.update`
+(skip-gram) or by `cbow.learn` and `cbow.spread` (CBOW, documents, words with parts), and steps follow from scores in
+`tiles.logistic`. Which samples a group has is said by `edges`, of `skipgram.edges_of`. `matrices` has e and t,
+`merging` what threads do with copies of rows, `columns` the mini-batches of the scheme `columns`.
+"""
 
 from inspect import isfunction
 

@@ -92,7 +92,7 @@ class Operator(ABC):
         ``apply(e, t, group, scratch, stats, targets, dim, width)`` applies a whole group, in place of `score`, `steps`
         and `update`. `group` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
         rows in the flat matrices `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
-        ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, ``stats.curvature``: `arguments.add_curvature`.
+        ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, ``stats.curvature``: `base.add_curvature`.
     varying : bool
         Whether groups have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str

@@ -59,20 +59,13 @@ def _sums(b: ir.IRBuilder, spans: _Spans, width: int) -> list[ir.Value]:
     return slots
 
 
-def _literals(*values: Any) -> list[int] | None:
-    return [v.literal_value for v in values] if all(isinstance(v, types.IntegerLiteral) for v in values) else None
-
-
 @intrinsic(prefer_literal=True)
 def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, width: Any) -> Any:
     """``h[:dim] = scale * (e[x[0] : x[0] + dim] + ... + e[x[n - 1] : x[n - 1] + dim])``.
 
     `h` is aligned to 64 bytes; `dim` and `width`, the floats of a register, are literal.
     """
-    literal = _literals(dim, width)
-    if literal is None:
-        return None
-    dim_, width_ = literal
+    dim_, width_ = dim.literal_value, width.literal_value
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, x_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
@@ -100,10 +93,7 @@ def join_changed(
 
     The other parameters are those of `join`.
     """
-    literal = _literals(dim, width)
-    if literal is None:
-        return None
-    dim_, width_ = literal
+    dim_, width_ = dim.literal_value, width.literal_value
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, changes_, x_, weights_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 6))
@@ -132,10 +122,7 @@ def learn(typing: Any, h: Any, t: Any, y: Any, g: Any, m: Any, change: Any, dim:
 
     `h` is the joined row, `change` what it is to change by, `g` the steps; the others are those of `tiles.dots`.
     """
-    literal = _literals(dim, width)
-    if literal is None:
-        return None
-    dim_, width_ = literal
+    dim_, width_ = dim.literal_value, width.literal_value
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         h_, t_, y_, g_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 5))
@@ -165,10 +152,7 @@ def spread(typing: Any, e: Any, x: Any, n: Any, scale: Any, change: Any, dim: An
 
     The parameters are those of `join`.
     """
-    literal = _literals(dim, width)
-    if literal is None:
-        return None
-    dim_, width_ = literal
+    dim_, width_ = dim.literal_value, width.literal_value
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, x_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
@@ -242,23 +226,18 @@ def learning(steps: Callable[..., Any], varying: bool) -> Callable[..., None]:
         h: Any, change: Any, scores: Any, t: Any, group: Any, stats: Any, targets: int, dim: int, width: int
     ) -> None:
         _x, y, labels, _n, skipped, alpha, measured = group
-        count = int64(targets - skipped)
-        if varying:
-            dots(h, 0, t, y, scores, 1, count, dim, width)
-            loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
-            learn(h, t, y, scores, count, change, dim, width)
-        else:
-            dots(h, 0, t, y, scores, 1, targets, dim, width)
-            if skipped:
-                put_repeats(scores, y, 1, targets, NOTHING)
-            loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
-            if skipped:
-                put_repeats(scores, y, 1, targets, 0.0)
-            learn(h, t, y, scores, targets, change, dim, width)
+        count = int64(targets - skipped) if varying else targets  # a constant, unless groups have some each
+        dots(h, 0, t, y, scores, 1, count, dim, width)
+        if skipped and not varying:
+            put_repeats(scores, y, 1, count, NOTHING)
+        loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
+        if skipped and not varying:
+            put_repeats(scores, y, 1, count, 0.0)
+        learn(h, t, y, scores, count, change, dim, width)
         stats.loss[0] += loss
-        stats.samples[0] += count
+        stats.samples[0] += targets - skipped
         if measured:
-            add_curvature(stats, curvature, scores, count if varying else targets, alpha)
+            add_curvature(stats, curvature, scores, count, alpha)
 
     return learned
 

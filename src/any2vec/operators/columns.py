@@ -9,7 +9,6 @@ Columns are cut into blocks, and a score is the sum over blocks in a tree. A hos
 computes the sum of the subtree, and the hosts add up their sums.
 """
 
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import LINE, prefetch
 from any2vec.operators.base import Operator, learning_rate
 from any2vec.operators.cbow import join, learn, spread
-from any2vec.operators.kernel import bind, functions_of, versioned
+from any2vec.operators.kernel import OperatorCode, code_of, compiled, compiling
 from any2vec.operators.tiles import (
     NOTHING,
     PADDING,
@@ -31,7 +30,6 @@ from any2vec.operators.tiles import (
     aligned,
     copy,
     dots,
-    logistic,
     put_repeats,
     update,
 )
@@ -39,22 +37,25 @@ from any2vec.samples.windows import Windows, list_windows, new_windows, window_o
 
 
 class Chunk(NamedTuple):
-    """The samples of consecutive centres, as groups of an operator; one has ``sources[x:]`` and ``targets[y:]``."""
+    """The samples of consecutive centres, as tiles: up to five sources of a group, or all if joined, and its targets.
+
+    A tile has ``sources[x:]`` and ``targets[y:]``.
+    """
 
     sources: NDArray[np.int64]  # offsets of rows
     targets: NDArray[np.int64]
     labels: NDArray[np.int8]  # labels of the targets, where the operator says
-    entries: NDArray[np.int64]  # (n, 4): Of each group: its number of sources, skipped targets, x and y
+    tiles: NDArray[np.int64]  # (n, 4): Of each: its number of sources, skipped targets, x and y
     alphas: NDArray[np.float32]  # (n,): Learning rates
-    centres: NDArray[np.int64]  # (centres + 1,): The first group of each centre
-    size: NDArray[np.int64]  # (4,): Centres listed, and the ends of what is used of `sources`, `targets` and the groups
+    centres: NDArray[np.int64]  # (centres + 1,): The first tile of each centre
+    size: NDArray[np.int64]  # (4,): Centres listed, and the ends of what is used of `sources`, `targets` and the tiles
 
 
 class MiniBatch(NamedTuple):
-    """Batches of a chunk that are applied together."""
+    """Tiles of a chunk that are applied together."""
 
     picked: NDArray[np.int64]  # (n, 2): Which they are, and where the scores of each begin
-    owned: NDArray[np.int64]  # (H + 1, 2): The first group of each host's centres, and its first score
+    owned: NDArray[np.int64]  # (H + 1, 2): The first tile of each host's centres, and its first score
 
 
 class Cursor(NamedTuple):
@@ -74,14 +75,14 @@ def new_chunk(operator: Operator, centres: int) -> Chunk:
     """Allocate a chunk of mini-batches of up to `centres` centres; pages that stay unused cost no memory."""
     centres *= spacing(operator.options.window)
     words = 2 * operator.options.window
-    groups = centres * (words if operator.group_per_context else 1)
-    targets = groups * operator.targets
+    targets = centres * (words if operator.group_per_context else 1) * operator.targets
+    tiles = centres * _most_tiles(operator)
     return Chunk(
         np.empty(centres * words, np.int64),
         np.empty(targets, np.int64),
         np.empty(targets, np.int8),
-        np.empty((groups, 4), np.int64),
-        np.empty(groups, np.float32),
+        np.empty((tiles, 4), np.int64),
+        np.empty(tiles, np.float32),
         np.zeros(centres + 1, np.int64),
         np.zeros(4, np.int64),
     )
@@ -89,8 +90,16 @@ def new_chunk(operator: Operator, centres: int) -> Chunk:
 
 def new_batch(operator: Operator, centres: int, hosts: int) -> MiniBatch:
     """Allocate a mini-batch of up to `centres` centres."""
-    groups = centres * (2 * operator.options.window if operator.group_per_context else 1)
-    return MiniBatch(np.empty((groups, 2), np.int64), np.zeros((hosts + 1, 2), np.int64))
+    tiles = centres * _most_tiles(operator)
+    return MiniBatch(np.empty((tiles, 2), np.int64), np.zeros((hosts + 1, 2), np.int64))
+
+
+def _most_tiles(operator: Operator) -> int:
+    """Return the largest number of tiles of a centre."""
+    words = 2 * operator.options.window
+    if operator.joined:
+        return 1
+    return words if operator.group_per_context else -(-words // TILE_ROWS)
 
 
 def most_scores(operator: Operator, centres: int) -> int:
@@ -101,12 +110,6 @@ def most_scores(operator: Operator, centres: int) -> int:
 def new_cursor(window: int) -> Cursor:
     """Make a cursor; its user sets the position and the sentence."""
     return Cursor(np.zeros(4, np.int64), new_windows(window))
-
-
-_compiling = threading.Lock()
-
-edges: Any = None  # bound, as `steps` is, to what the operator has
-steps: Any = logistic
 
 
 class ColumnKernels(NamedTuple):
@@ -126,9 +129,9 @@ class ColumnKernels(NamedTuple):
 
 def column_kernels(operator: Operator, block: int, blocks: int, width: int) -> ColumnKernels:
     """Compile an operator for rows of `blocks` (a power of two) blocks of `block` (16 n) floats."""
-    with _compiling:  # simulated hosts must share them
+    with compiling:
         context = operator.options.context if operator.joined else ""
-        return _column_kernels(functions_of(operator), operator.options.window, context, block, blocks, width)
+        return _column_kernels(code_of(operator), operator.options.window, context, block, blocks, width)
 
 
 @njit(nogil=True, cache=True)
@@ -145,21 +148,15 @@ def add_parts(parts: Any, n: int) -> None:
 
 @cache
 def _column_kernels(
-    parts: tuple[Any, ...],
-    window: int,
-    context: str,
-    block: int,
-    blocks: int,
-    width: int,
+    code: OperatorCode, window: int, context: str, block: int, blocks: int, width: int
 ) -> ColumnKernels:
-    name, functions, targets, sizes, group_per_context, joined = parts
-    version = 0
+    edges, steps, targets, sizes = code.edges, code.steps, code.targets, code.sizes
+    group_per_context, joined, varying = code.group_per_context, code.joined, code.varying
     dim = block * blocks
-    varying = dict(functions)["varying"]
     apart = spacing(window)
     mean, corrected = context != "sum", context == "corrected"
     # five rows on any processor: hosts send each other scores, whose order depends on it
-    tile = -(-(TILE_ROWS * targets + PADDING) // ROW_ALIGNMENT) * ROW_ALIGNMENT
+    size = -(-(TILE_ROWS * targets + PADDING) // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
     def listing(
         ids: Any,
@@ -175,9 +172,8 @@ def _column_kernels(
         cursor: Any,
         chunk: Any,
     ) -> int:
-        _ = version  # part of the key of Numba's cache
         at, windows = cursor.at, cursor.windows
-        centres, x, y, entries = chunk.size
+        centres, x, y, tile = chunk.size
         last = centres + most
         while centres < last:
             if at[2] == at[3]:
@@ -191,6 +187,7 @@ def _column_kernels(
             i = at[2]
             at[2] += 1
             near = window_of(windows, i, -1)
+            alpha = learning_rate(rate, windows.position[i] - low)
             for group in range(near.end - near.begin - 1 if group_per_context else 1):
                 sources, goals, labels = chunk.sources[x:], chunk.targets[y:], chunk.labels[y:]
                 n, skipped = edges(near, group, draws.tables, sizes, sources, goals, labels)
@@ -203,134 +200,94 @@ def _column_kernels(
                     chunk.targets[j] *= dim
                     for k in range(0, dim, LINE):
                         prefetch(t, chunk.targets[j] + k)
-                entry = chunk.entries[entries]
-                entry[0], entry[1], entry[2], entry[3] = n, skipped, x, y
-                chunk.alphas[entries] = learning_rate(rate, windows.position[i] - low)
-                x, y, entries = x + n, y + m, entries + 1
+                count = 1 if joined else (n + TILE_ROWS - 1) // TILE_ROWS
+                for k in range(count):
+                    first, end = n * k // count, n * (k + 1) // count
+                    of = chunk.tiles[tile]
+                    of[0], of[1], of[2], of[3] = end - first, skipped, x + first, y
+                    chunk.alphas[tile] = alpha
+                    tile += 1
+                x, y = x + n, y + m
             centres += 1
-            chunk.centres[centres] = entries
-        chunk.size[0], chunk.size[1], chunk.size[2], chunk.size[3] = centres, x, y, entries
+            chunk.centres[centres] = tile
+        chunk.size[0], chunk.size[1], chunk.size[2], chunk.size[3] = centres, x, y, tile
         return windows.position[at[2] - 1] + 1 if at[2] < at[3] else at[0]
 
     def pick(chunk: Any, first: int, batch: Any) -> None:
-        _ = version
         hosts = batch.owned.shape[0] - 1
         centres = max(0, (chunk.size[0] - first + apart - 1) // apart)
-        entries = scores = host = 0
+        tiles = scores = host = 0
         batch.owned[:] = 0
         for centre in range(centres):
             while centre >= centres * (host + 1) // hosts:
                 host += 1
-                batch.owned[host, 0], batch.owned[host, 1] = entries, scores
+                batch.owned[host, 0], batch.owned[host, 1] = tiles, scores
             place = first + centre * apart
-            for index in range(chunk.centres[place], chunk.centres[place + 1]):
-                batch.picked[entries, 0], batch.picked[entries, 1] = index, scores
-                n, skipped = chunk.entries[index, 0], chunk.entries[index, 1]
+            for tile in range(chunk.centres[place], chunk.centres[place + 1]):
+                batch.picked[tiles, 0], batch.picked[tiles, 1] = tile, scores
+                n, skipped = chunk.tiles[tile, 0], chunk.tiles[tile, 1]
                 scores += (targets - skipped if varying else targets) * (1 if joined else n)
-                entries += 1
+                tiles += 1
         while host < hosts:
             host += 1
-            batch.owned[host, 0], batch.owned[host, 1] = entries, scores
+            batch.owned[host, 0], batch.owned[host, 1] = tiles, scores
 
     def dotprod(e: Any, t: Any, chunk: Any, batch: Any, scores: Any) -> None:
-        _ = version
-        tiles = np.empty((blocks, tile), np.float32)
-        for b in range(blocks):
-            tiles[b] = 0
-        rows = aligned(blocks * tile)
-        h = aligned(dim)
+        parts, h = aligned(blocks * size), aligned(dim)
         for index in range(batch.owned[-1, 0]):
-            entry, at = batch.picked[index, 0], batch.picked[index, 1]
-            n, skipped, x, y = _entry(chunk, entry)
+            n, skipped, x, y = _numbers(chunk.tiles[batch.picked[index, 0]])
             sources, goals = chunk.sources[x : x + n], chunk.targets[y:]
             m = targets - skipped if varying else targets
             if joined:
                 join(e, sources, n, float32(1.0) / float32(n) if mean else float32(1.0), h, dim, width)
-                for b in range(blocks):
-                    out = rows[b * tile : (b + 1) * tile]
-                    if varying:
-                        dots(h[b * block :], 0, t[b * block :], goals, out, 1, m, block, width)
-                    else:
-                        dots(h[b * block :], 0, t[b * block :], goals, out, 1, targets, block, width)
-                add_parts(rows.reshape((blocks, tile)), m)
-                copy(scores[at:], rows, m)
-                continue
-            count = (n + TILE_ROWS - 1) // TILE_ROWS
-            begin = 0
-            for part in range(count):
-                end = (n * (part + 1)) // count
-                size = end - begin
-                for b in range(blocks):
-                    out = rows[b * tile : (b + 1) * tile]
-                    if varying:
-                        dots(e[b * block :], sources[begin:], t[b * block :], goals, out, size, m, block, width)
-                    else:
-                        dots(e[b * block :], sources[begin:], t[b * block :], goals, out, size, targets, block, width)
-                add_parts(rows.reshape((blocks, tile)), size * m)
-                copy(scores[at:], rows, size * m)
-                at += size * m
-                begin = end
+            for b in range(blocks):
+                out = parts[b * size : (b + 1) * size]
+                if joined:
+                    dots(h[b * block :], 0, t[b * block :], goals, out, 1, m, block, width)
+                else:
+                    dots(e[b * block :], sources, t[b * block :], goals, out, n, m, block, width)
+            count = m if joined else n * m
+            add_parts(parts.reshape((blocks, size)), count)
+            copy(scores[batch.picked[index, 1] :], parts, count)
 
     def stepping(chunk: Any, batch: Any, host: int, scores: Any, stats: Any) -> None:
-        _ = version
-        out = aligned(tile)
+        out = aligned(size)
         first = batch.owned[host, 1]
         for index in range(batch.owned[host, 0], batch.owned[host + 1, 0]):
-            entry, at = batch.picked[index, 0], batch.picked[index, 1] - first
-            n, skipped, _x, y = _entry(chunk, entry)
-            goals, labels, alpha = chunk.targets[y:], chunk.labels[y:], chunk.alphas[entry]
+            tile, at = batch.picked[index, 0], batch.picked[index, 1] - first
+            n, skipped, _x, y = _numbers(chunk.tiles[tile])
+            goals, labels, alpha = chunk.targets[y:], chunk.labels[y:], chunk.alphas[tile]
             m = targets - skipped if varying else targets
             rows = 1 if joined else n
-            count = (rows + TILE_ROWS - 1) // TILE_ROWS
-            begin = 0
-            for part in range(count):
-                end = (rows * (part + 1)) // count
-                size = end - begin
-                copy(out, scores[at:], size * m)
-                repeats = skipped > 0 and not varying
-                if repeats:
-                    put_repeats(out, goals, size, m, NOTHING)
-                loss, _curvature = steps(out, labels, size, m, alpha, False, width)
-                if repeats:
-                    put_repeats(out, goals, size, m, 0.0)
-                stats.loss[0] += loss
-                copy(scores[at:], out, size * m)
-                at += size * m
-                begin = end
+            copy(out, scores[at:], rows * m)
+            repeats = skipped > 0 and not varying
+            if repeats:
+                put_repeats(out, goals, rows, m, NOTHING)
+            loss, _curvature = steps(out, labels, rows, m, alpha, False, width)
+            if repeats:
+                put_repeats(out, goals, rows, m, 0.0)
+            stats.loss[0] += loss
+            copy(scores[at:], out, rows * m)
             stats.samples[0] += rows * (targets - skipped)
 
     def adjust(e: Any, t: Any, chunk: Any, batch: Any, scores: Any) -> None:
-        _ = version
         h, change = aligned(dim), aligned(dim)
         for index in range(batch.owned[-1, 0]):
-            entry, at = batch.picked[index, 0], batch.picked[index, 1]
-            n, skipped, x, y = _entry(chunk, entry)
-            sources, goals = chunk.sources[x : x + n], chunk.targets[y:]
+            n, skipped, x, y = _numbers(chunk.tiles[batch.picked[index, 0]])
+            sources, goals, made = chunk.sources[x : x + n], chunk.targets[y:], scores[batch.picked[index, 1] :]
             m = targets - skipped if varying else targets
             if joined:
                 share = float32(1.0) / float32(n)
                 join(e, sources, n, share if mean else float32(1.0), h, dim, width)
-                learn(h, t, goals, scores[at:], m, change, dim, width)
+                learn(h, t, goals, made, m, change, dim, width)
                 spread(e, sources, n, share if corrected else float32(1.0), change, dim, width)
-                continue
-            count = (n + TILE_ROWS - 1) // TILE_ROWS
-            begin = 0
-            for part in range(count):
-                end = (n * (part + 1)) // count
-                size = end - begin
-                if varying:
-                    update(e, sources[begin:], t, goals, scores[at:], size, m, dim, width)
-                else:
-                    update(e, sources[begin:], t, goals, scores[at:], size, targets, dim, width)
-                at += size * m
-                begin = end
+            else:
+                update(e, sources, t, goals, made, n, m, dim, width)
 
     # `listing`, `pick` and `stepping` do not know the size of rows: they are compiled once for all
-    bound = [versioned(bind(kernel, name, functions)) for kernel in (listing, pick, dotprod, stepping, adjust)]
-    return ColumnKernels(*(njit(nogil=True, error_model="numpy", cache=True)(kernel) for kernel in bound))
+    return ColumnKernels(*(compiled(kernel, code) for kernel in (listing, pick, dotprod, stepping, adjust)))
 
 
 @njit(inline="always")
-def _entry(chunk: Any, index: int) -> tuple[int, int, int, int]:
-    entry = chunk.entries[index]
-    return entry[0], entry[1], entry[2], entry[3]
+def _numbers(tile: Any) -> tuple[int, int, int, int]:
+    return tile[0], tile[1], tile[2], tile[3]

@@ -6,23 +6,21 @@ which no other host updates: they are no part of what hosts send.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, uint64
+from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 
-from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import unowned
 from any2vec.operators.base import Operator
 from any2vec.operators.cbow import CBOW, join
-from any2vec.operators.kernel import bind, compiling, functions_of, versioned
+from any2vec.operators.kernel import OperatorCode, code_of, compiled, compiling
 from any2vec.operators.matrices import zeros
-from any2vec.operators.skipgram import SkipGram, draw_targets, list_context
-from any2vec.operators.targets import HierarchicalCBOW, HierarchicalSkipGram, list_path
-from any2vec.operators.tiles import NOTHING, PADDING, add_rows, aligned, dots, logistic, put_repeats, register_width
+from any2vec.operators.skipgram import SkipGram, draw_targets, edges_of, list_context
+from any2vec.operators.targets import HierarchicalCBOW, HierarchicalSkipGram, path_of_centre
+from any2vec.operators.tiles import NOTHING, PADDING, add_rows, aligned, dots, put_repeats, register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.windows import EpochDraws, keep_thresholds, list_windows, new_windows, window_of
 
@@ -30,39 +28,18 @@ DOCUMENT_MODELS = ("dbow", "dm")
 
 
 @njit(inline="always")
-def _list_document(window: Any, sources: Any, n: int) -> int:
-    """List the document of a window behind n others; return how many there are then."""
+def _document(window: Any, group: int, sizes: Any, sources: Any) -> tuple[int, int]:
+    """List the document of a window."""
+    sources[0] = ~window.sentence
+    return 1, 0
+
+
+@njit(inline="always")
+def _context_and_document(window: Any, group: int, sizes: Any, sources: Any) -> tuple[int, int]:
+    """List all context words and the document."""
+    n, first = list_context(window, group, sizes, sources)
     sources[n] = ~window.sentence
-    return n + 1
-
-
-@njit(inline="always")
-def _edges_of_document(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the document, and one set of targets."""
-    return _list_document(window, sources, 0), draw_targets(window, 0, table, sizes, targets)
-
-
-@njit(inline="always")
-def _edges_of_both(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words and the document, and one set of targets."""
-    n = _list_document(window, sources, list_context(window, sources))
-    return n, draw_targets(window, 0, table, sizes, targets)
-
-
-@njit(inline="always")
-def _paths_of_document(
-    window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any
-) -> Any:
-    """List the document, and the path of the centre."""
-    length = list_path(window.words[window.centre], tables, targets, labels)
-    return _list_document(window, sources, 0), sizes[1] - length
-
-
-@njit(inline="always")
-def _paths_of_both(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words and the document, and the path of the centre."""
-    length = list_path(window.words[window.centre], tables, targets, labels)
-    return _list_document(window, sources, list_context(window, sources)), sizes[1] - length
+    return n + 1, first
 
 
 class _WithDocuments(SkipGram):
@@ -105,41 +82,41 @@ class DBOW(_Alone):
     """PV-DBOW with negative sampling: the document predicts each of its words."""
 
     alpha = 0.05  # a document is met less often than a word
-    edges = staticmethod(_edges_of_document)
+    edges = staticmethod(edges_of(_document, draw_targets))
 
 
 class DBOWWords(_Both):
     """PV-DBOW with negative sampling, and skip-gram: the document and the context predict each word."""
 
-    edges = staticmethod(_edges_of_both)
+    edges = staticmethod(edges_of(_context_and_document, draw_targets))
 
 
 class DM(_WithDocuments, CBOW):
     """PV-DM with negative sampling: the document and the context, as one, predict each word."""
 
     reads: tuple[str, ...] = CBOW.reads
-    edges = staticmethod(_edges_of_both)
+    edges = staticmethod(edges_of(_context_and_document, draw_targets))
 
 
 class HierarchicalDBOW(_Alone, HierarchicalSkipGram):
     """PV-DBOW with hierarchical softmax."""
 
     reads: tuple[str, ...] = ()
-    edges = staticmethod(_paths_of_document)
+    edges = staticmethod(edges_of(_document, path_of_centre))
 
 
 class HierarchicalDBOWWords(_Both, HierarchicalSkipGram):
     """PV-DBOW with hierarchical softmax, and skip-gram."""
 
     reads: tuple[str, ...] = ()
-    edges = staticmethod(_paths_of_both)
+    edges = staticmethod(edges_of(_context_and_document, path_of_centre))
 
 
 class HierarchicalDM(_WithDocuments, HierarchicalCBOW):
     """PV-DM with hierarchical softmax."""
 
     reads: tuple[str, ...] = HierarchicalCBOW.reads
-    edges = staticmethod(_paths_of_both)
+    edges = staticmethod(edges_of(_context_and_document, path_of_centre))
 
 
 _OPERATORS: dict[tuple[str, bool, str], type[Operator]] = {
@@ -155,10 +132,6 @@ _OPERATORS: dict[tuple[str, bool, str], type[Operator]] = {
 def document_operator(model: str, words: bool, loss: str) -> type[Operator]:
     """Look up the operator of a model of documents; PV-DM always trains words."""
     return _OPERATORS[model, words or model == "dm", loss]
-
-
-edges: Any = None  # bound, as `steps` is, to what the operator has
-steps: Any = logistic
 
 
 class _How(NamedTuple):
@@ -180,7 +153,6 @@ class _How(NamedTuple):
     apart: int
 
 
-@dataclass(frozen=True, eq=False)
 class Inference:
     """Infers vectors of documents.
 
@@ -198,21 +170,20 @@ class Inference:
         Least share of the learning rate.
     """
 
-    operator: Operator
-    counts: NDArray[np.int64]
-    e: NDArray[np.float32]
-    t: NDArray[np.float32]
-    seed: int
-    floor: float
-
-    def __post_init__(self) -> None:
-        """Pad rows as kernels want them."""
-        dim = self.e.shape[1]
-        for name in "et":
-            padded = zeros(len(self.counts) if name == "t" or self.operator.joined else 0, dim)
-            padded[:, :dim] = getattr(self, name)[: len(padded)]
-            object.__setattr__(self, name, padded.reshape(-1))
-        object.__setattr__(self, "_tables", self.operator.tables(self.counts))
+    def __init__(
+        self,
+        operator: Operator,
+        counts: NDArray[np.int64],
+        e: NDArray[np.float32],
+        t: NDArray[np.float32],
+        seed: int,
+        floor: float,
+    ) -> None:
+        self._operator, self._counts, self._seed, self._floor = operator, counts, seed, floor
+        self._e, self._t = (
+            _padded(matrix) for matrix in (e[: len(counts) if operator.joined else 0], t[: len(counts)])
+        )
+        self._tables = operator.tables(counts)
 
     def infer(
         self,
@@ -227,27 +198,32 @@ class Inference:
 
         Subsampling does not count for a document of which it leaves no word in any epoch.
         """
-        operator, options = self.operator, self.operator.options
+        operator, options = self._operator, self._operator.options
         keys = np.array(
-            [[epoch_key(self.seed, epoch, s) for s in (KEEP, NEGATIVES)] for epoch in range(epochs)], np.uint64
+            [[epoch_key(self._seed, epoch, s) for s in (KEEP, NEGATIVES)] for epoch in range(epochs)], np.uint64
         )
-        keep, every = (keep_thresholds(self.counts, sample) for sample in (options.sample, 0.0))
+        keep, every = (keep_thresholds(self._counts, sample) for sample in (options.sample, 0.0))
         ways = operator.joined and options.context != "sum", operator.joined and options.context == "corrected"
-        apart = (out.ctypes.data - self.e.ctypes.data) // out.itemsize
-        how = _How(alpha, self.floor, keep, every, keys, operator.sources, *ways, options.narrowest, apart)
+        apart = (out.ctypes.data - self._e.ctypes.data) // out.itemsize
+        how = _How(alpha, self._floor, keep, every, keys, operator.sources, *ways, options.narrowest, apart)
         with compiling:
-            kernel = _kernel(functions_of(operator), options.window, out.shape[1], register_width())
-        kernel(ids, bounds, self.e, self.t, out.reshape(-1), self._tables, how)  # type: ignore[attr-defined]
+            kernel = _kernel(code_of(operator), options.window, out.shape[1], register_width())
+        kernel(ids, bounds, self._e, self._t, out.reshape(-1), self._tables, how)
+
+
+def _padded(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Copy rows as kernels want them."""
+    rows = zeros(*matrix.shape)
+    rows[:, : matrix.shape[1]] = matrix
+    return rows.reshape(-1)
 
 
 @cache
-def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callable[..., None]:
-    name, functions, targets, sizes, _, joined = parts
-    varying = dict(functions)["varying"]
-    version = 0
+def _kernel(code: OperatorCode, window: int, dim: int, width: int) -> Callable[..., None]:
+    edges, steps, targets, sizes = code.edges, code.steps, code.targets, code.sizes
+    joined, varying = code.joined, code.varying
 
     def infer(ids: Any, bounds: Any, e: Any, t: Any, rows: Any, tables: Any, how: Any) -> None:
-        _ = version
         made = (
             new_windows(window),
             np.empty(how.sources, np.int64),
@@ -301,5 +277,4 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                         position = stop
         _ = made  # until here it owns its arrays
 
-    bound = versioned(bind(infer, name, functions))
-    return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
+    return compiled(infer, code, fastmath=True)

@@ -2,9 +2,9 @@
 
 Its twin in plain Python, `tests/naive/naive.py`, is read first: it does the same, sample by sample.
 
-`operator_kernel` compiles the loop with an operator's functions in place of `edges`, `steps`, `score`, `update` and
-`apply`. Numba's cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that
-it calls.
+`operator_kernel` compiles the loop with an operator's functions and constants, over which the kernel closes. Numba
+inlines the functions, and its cache finds a kernel again by a fingerprint of all that the kernel reaches
+(`llvm.compiled`). A row changes in `apply`: in `tiles.update`, unless the operator has an `apply` of its own.
 """
 
 import threading
@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import cache
-from types import CellType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, int64, uint64
@@ -21,12 +20,12 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Worklist
-from any2vec.llvm.compiled import fingerprint, njit
+from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import prefetch_row, unowned
-from any2vec.operators.base import FUNCTIONS, Operator, add_curvature, learning_rate
+from any2vec.operators.base import Operator, add_curvature, learning_rate
 from any2vec.operators.matrices import AT, NEXT_MERGE, HotRows
 from any2vec.operators.merging import merge_due
-from any2vec.operators.tiles import NOTHING, TILE_ROWS, aligned, copy, dots, logistic, put_repeats, tile_rows, update
+from any2vec.operators.tiles import NOTHING, TILE_ROWS, aligned, copy, put_repeats, tile_rows
 from any2vec.samples.windows import (
     EpochDraws,
     SampleTables,
@@ -42,12 +41,6 @@ _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
 _AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
-
-edges: Any = None  # bound, as all down to `documents` are, to what the operator has
-fetch: Any = None  # bound to `fetch_group`
-steps: Any = logistic
-score: Any = dots
-varying = several = chunked = documents = False
 
 
 def operator_kernel(
@@ -77,7 +70,7 @@ def operator_kernel(
             scratch = max(scratch, Operator.scratch(operator, dim))  # tiles are not checked for overflow
         sizes = operator.options.window, scratch, dim, width
         measuring |= copying or addressing != "direct"
-        return _operator_kernel(functions_of(operator), *sizes, addressing, freezing, measuring, copying)
+        return _operator_kernel(code_of(operator), *sizes, addressing, freezing, measuring, copying)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -87,41 +80,37 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
     the source of and, per row of t, the samples it is the destination of; int32 arrays. A group has `most` sources.
     """
     with compiling:
-        return _inspection_kernel(functions_of(operator))
+        return _inspection_kernel(code_of(operator))
 
 
-def functions_of(operator: Operator) -> tuple[Any, ...]:
-    """Return what kernels are made of, hashable."""
-    functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
-    functions += tuple((name, getattr(operator, name)) for name in ("varying", "several", "chunked", "documents"))
-    return (
-        type(operator).__name__,
-        functions,
-        operator.targets,
-        operator.sizes,
-        operator.group_per_context,
-        operator.joined,
-    )
+class OperatorCode(NamedTuple):
+    """What kernels take of an operator: its functions and constants, named as there."""
+
+    name: str
+    edges: Any
+    steps: Any
+    score: Any
+    update: Any
+    apply: Any
+    varying: bool
+    several: bool
+    chunked: bool
+    documents: bool
+    targets: int
+    sizes: tuple[int, ...]
+    group_per_context: bool
+    joined: bool
 
 
-def _fewest(functions: tuple[tuple[str, Any], ...]) -> int:
-    """Words that a window's context has at least: a document is a source where there is none."""
-    return 0 if dict(functions)["documents"] else 1
+def code_of(operator: Operator) -> OperatorCode:
+    """Take from an operator what kernels need."""
+    return OperatorCode(type(operator).__name__, *(getattr(operator, name) for name in OperatorCode._fields[1:]))
 
 
-def bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
-    """Copy a function with other globals; it keeps its place in the source, where Numba's cache looks."""
-    free = zip(template.__code__.co_freevars, template.__closure__ or (), strict=True)
-    closure = tuple(CellType(0) if variable == "version" else cell for variable, cell in free)
-    bound = FunctionType(template.__code__, template.__globals__ | dict(functions), template.__name__, None, closure)
-    bound.__qualname__ = f"{template.__name__}-{name}"
-    return bound
-
-
-def versioned(bound: Any) -> Any:
-    """Set its own `version`, which is part of the key of Numba's cache, to the fingerprint of what a kernel reaches."""
-    bound.__closure__[bound.__code__.co_freevars.index("version")].cell_contents = fingerprint(bound)
-    return bound
+def compiled(kernel: Any, code: OperatorCode, **options: Any) -> Any:
+    """Compile a kernel; Numba's cache has files of their own for the kernels of each operator."""
+    kernel.__qualname__ = f"{kernel.__name__}-{code.name}"
+    return njit(nogil=True, error_model="numpy", cache=True, **options)(kernel)
 
 
 @njit(inline="always")
@@ -140,7 +129,7 @@ def _copied(e: Any, offset: int, row: int, dim: int) -> int:
 
 @cache
 def _operator_kernel(
-    parts: tuple[Any, ...],
+    code: OperatorCode,
     window: int,
     scratch: int,
     dim: int,
@@ -150,12 +139,15 @@ def _operator_kernel(
     measuring: bool,
     copying: bool,
 ) -> Callable[..., None]:
-    name, functions, targets, sizes, group_per_context, joined = parts
+    edges, targets, sizes = code.edges, code.targets, code.sizes
+    group_per_context, joined = code.group_per_context, code.joined
+    varying, several, chunked, documents = code.varying, code.several, code.chunked, code.documents
+    apply = code.apply or _apply(code.score, code.steps, code.update, varying)
     counted, mapped = addressing == "counted", addressing == "mapped"
-    fewest = _fewest(functions)
-    version = 0
+    fewest = 0 if documents else 1  # words of a context: a document is a source where there is none
 
-    def fetch_group(
+    @njit(inline="always")
+    def fetch(
         e: Any, t: Any, into: Any, near: Any, group: int, draws: Any, rows: Any, spare: int, hot: Any
     ) -> tuple[int, int]:
         """List a group as offsets of rows: count updates, copy frozen rows, prefetch those that are used next."""
@@ -202,7 +194,6 @@ def _operator_kernel(
         hot: Any,
         stats: Any,
     ) -> None:
-        _ = version  # part of the key of Numba's cache
         # two slots: the rows of the next group are on their way to the cache while the last one is applied
         made = (
             new_windows(window),
@@ -256,56 +247,52 @@ def _operator_kernel(
             stats.words[0] += high - done  # what a slice has before the first chunk that begins in it
         _ = made  # until here it owns its arrays
 
-    inlined = njit(inline="always")
-    functions = (("fetch", inlined(bind(fetch_group, name, functions))), *functions)
-    functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)
-    functions = (("apply", inlined(bind(apply, name, functions))), *functions)
-    bound = versioned(bind(kernel, name, functions))
-    return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
-
-
-def apply(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-    """Apply a group; `targets` is a constant of the kernel unless groups have some each."""
-    x, y, labels, n, skipped, alpha, measured = group
-    if varying:
-        blocks(e, t, (x, y, labels, n, 0, alpha, measured), tile, stats, targets - skipped, dim, width)
-    else:
-        blocks(e, t, group, tile, stats, targets, dim, width)
-
-
-def blocks(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-    """Apply a group, at most `tile_rows` sources at a time, evenly: score, step, update."""
-    x, y, labels, n, skipped, alpha, measured = group
-    most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies were worse
-    count = (n + most - 1) // most
-    begin = 0
-    for block in range(count):
-        end = (n * (block + 1)) // count
-        size = end - begin
-        score(e, x[begin:], t, y, tile, size, targets, dim, width)
-        if skipped:  # no loss here, and below no step
-            put_repeats(tile, y, size, targets, NOTHING)
-        loss, curvature = steps(tile, labels, size, targets, alpha, measured, width)
-        stats.loss[0] += loss
-        if skipped:
-            put_repeats(tile, y, size, targets, 0.0)
-        if measured:
-            add_curvature(stats, curvature, tile, size * targets, alpha)
-        update(e, x[begin:], t, y, tile, size, targets, dim, width)
-        begin = end
-    stats.samples[0] += n * (targets - skipped)
+    return compiled(kernel, code, fastmath=True)
 
 
 @cache
-def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
-    name, functions, targets, sizes, group_per_context, joined = parts
-    fewest = _fewest(functions)
-    version = 0
+def _apply(score: Any, steps: Any, update: Any, varying: bool) -> Any:
+    """Make `Operator.apply` of an operator that has none: score, step, update, evenly many sources at a time.
+
+    A block has at most `tile_rows` sources.
+    """
+
+    @njit(inline="always")
+    def apply(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+        x, y, labels, n, skipped, alpha, measured = group
+        present = targets - skipped if varying else targets  # a constant of the kernel unless groups have some each
+        most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies were worse
+        count = (n + most - 1) // most
+        begin = 0
+        for block in range(count):
+            end = (n * (block + 1)) // count
+            size = end - begin
+            score(e, x[begin:], t, y, tile, size, present, dim, width)
+            if skipped and not varying:  # no loss here, and below no step
+                put_repeats(tile, y, size, present, NOTHING)
+            loss, curvature = steps(tile, labels, size, present, alpha, measured, width)
+            stats.loss[0] += loss
+            if skipped and not varying:
+                put_repeats(tile, y, size, present, 0.0)
+            if measured:
+                add_curvature(stats, curvature, tile, size * present, alpha)
+            update(e, x[begin:], t, y, tile, size, present, dim, width)
+            begin = end
+        stats.samples[0] += n * (targets - skipped)
+
+    return apply
+
+
+@cache
+def _inspection_kernel(code: OperatorCode) -> Callable[..., None]:
+    edges, targets, sizes = code.edges, code.targets, code.sizes
+    group_per_context, joined = code.group_per_context, code.joined
+    varying, chunked, documents = code.varying, code.chunked, code.documents
+    fewest = 0 if documents else 1
 
     def inspect(
         ids: Any, bounds: Any, low: int, high: int, window: int, most: int, draws: Any, sources: Any, destinations: Any
     ) -> None:
-        _ = version
         made = new_windows(window), np.empty(most, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
         windows, x, y, labels = unowned(made)
         ids, bounds, draws, sources, destinations = unowned((ids, bounds, draws, sources, destinations))
@@ -331,8 +318,7 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
             sentence += int64(stop == end)
         _ = made
 
-    bound = versioned(bind(inspect, name, functions))
-    return njit(nogil=True, error_model="numpy", cache=True)(bound)
+    return compiled(inspect, code)
 
 
 _AT_A_TIME = 1 << 18  # positions
@@ -344,13 +330,7 @@ class Inspector:
 
     draws: EpochDraws  # what the samples of the last slice are drawn from
 
-    def __init__(
-        self,
-        worklist: Worklist,
-        tables: SampleTables,
-        operator: Operator,
-        vertices: int,
-    ) -> None:
+    def __init__(self, worklist: Worklist, tables: SampleTables, operator: Operator, vertices: int) -> None:
         self._worklist, self._tables = worklist, tables
         self._operator, self._vertices = operator, vertices
         self._skips = False

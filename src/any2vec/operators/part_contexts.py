@@ -18,7 +18,7 @@ from any2vec.operators.base import OperatorOptions
 from any2vec.operators.cbow import CBOW, join, join_changed, learning, spread
 from any2vec.operators.parts import READS, WithParts, list_rows
 from any2vec.operators.skipgram import draw_targets
-from any2vec.operators.targets import HierarchicalCBOW, list_path
+from any2vec.operators.targets import HierarchicalCBOW, path_of_centre
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.windows import kept_counts
 
@@ -52,20 +52,16 @@ def _list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
     return n
 
 
-@njit(inline="always")
-def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the rows of words that come and leave, and one set of targets."""
-    n = _list_changing(window, sizes[0], tables, sources)
-    return n, draw_targets(window, 0, tables.targets, sizes, targets)
+@cache
+def _edges(list_targets: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `Operator.edges`: list the rows of words that come and leave, and the targets of the centre."""
 
+    @njit(inline="always")
+    def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+        n = _list_changing(window, sizes[0], tables, sources)
+        return n, list_targets(window, 0, tables.targets, sizes, targets, labels)
 
-@njit(inline="always")
-def hierarchical_edges(
-    window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any
-) -> Any:
-    """List the rows of words that come and leave, and the path of the centre."""
-    length = list_path(window.words[window.centre], tables.targets, targets, labels)
-    return _list_changing(window, sizes[0], tables, sources), sizes[1] - length
+    return edges
 
 
 def _slots(window: int) -> int:
@@ -153,11 +149,11 @@ class PartCBOW(_FromContext, CBOW):
     """CBOW with negative sampling, of words with parts."""
 
     reads: tuple[str, ...] = (*CBOW.reads, *READS)
-    edges = staticmethod(edges)
+    edges = staticmethod(_edges(draw_targets))
 
 
 class HierarchicalPartCBOW(_FromContext, HierarchicalCBOW):
     """CBOW with hierarchical softmax, of words with parts."""
 
     reads: tuple[str, ...] = (*HierarchicalCBOW.reads, *READS)
-    edges = staticmethod(hierarchical_edges)
+    edges = staticmethod(_edges(path_of_centre))

@@ -98,7 +98,7 @@ def _skipgram_edges(window: Any, group: int, tables: Any, sizes: Any, sources: A
 
 
 @njit(inline="always")
-def hierarchical_edges(
+def _hierarchical_edges(
     window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any
 ) -> Any:
     """List the rows of the centre, and the path of each context word."""
@@ -236,7 +236,7 @@ class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     """Skip-gram with hierarchical softmax, of words with parts."""
 
     reads: tuple[str, ...] = READS
-    edges = staticmethod(hierarchical_edges)
+    edges = staticmethod(_hierarchical_edges)
 
     @property
     def targets(self) -> int:

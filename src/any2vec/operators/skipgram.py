@@ -8,6 +8,7 @@ shared and distributed memory", 2016). Per pair, they are drawn in word2vec's ow
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,27 +53,27 @@ class NegativeSampling:
 
 
 @njit(inline="always")
-def list_context(window: Any, sources: Any) -> int:
-    """List all context words of a window; return their number."""
+def list_context(window: Any, group: int, sizes: Any, sources: Any) -> tuple[int, int]:
+    """List all context words of a window."""
     n = 0
     for context in range(window.begin, window.end):
         if context != window.centre:
             sources[n] = window.words[context]
             n += 1
-    return n
+    return n, 0
 
 
 @njit(inline="always")
-def list_one(window: Any, group: int, sizes: Any, sources: Any) -> int:
-    """List the context word number `group`; return what precedes its negatives among the window's draws."""
+def list_one(window: Any, group: int, sizes: Any, sources: Any) -> tuple[int, int]:
+    """List the context word number `group`, whose negatives are drawn by its distance from the centre."""
     context = window.begin + group
     context += int64(context >= window.centre)
     sources[0] = window.words[context]
-    return (context - window.centre + sizes[0]) * (sizes[1] - 1)
+    return 1, (context - window.centre + sizes[0]) * (sizes[1] - 1)
 
 
 @njit(inline="always")
-def draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any) -> int:
+def draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any, labels: Any) -> int:
     """List the centre, and negatives from the window's draws number `first` + 1 on; count those that are the centre."""
     clashes = 0
     targets[0] = window.words[window.centre]
@@ -83,27 +84,31 @@ def draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any) 
     return clashes
 
 
-@njit(inline="always")
-def edges_per_window(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words, and one set of targets."""
-    return list_context(window, sources), draw_targets(window, 0, table, sizes, targets)
+@cache
+def edges_of(list_sources: Callable[..., Any], list_targets: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `Operator.edges` of what lists a group's sources, and what lists its targets.
 
+    ``list_sources(window, group, sizes, sources)`` returns their number, and how many of the window's draws precede
+    those of the targets. ``list_targets(window, first, tables, sizes, targets, labels)`` returns how many are skipped.
+    """
 
-@njit(inline="always")
-def edges_per_pair(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
-    return 1, draw_targets(window, list_one(window, group, sizes, sources), table, sizes, targets)
+    @njit(inline="always")
+    def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+        n, first = list_sources(window, group, sizes, sources)
+        return n, list_targets(window, first, tables, sizes, targets, labels)
+
+    return edges
 
 
 class SkipGram(Operator):
     """Skip-gram with negative sampling, negatives drawn per window or per pair."""
 
-    edges: Callable[..., Any] = staticmethod(edges_per_window)
+    edges: Callable[..., Any] = staticmethod(edges_of(list_context, draw_targets))
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
         if self.group_per_context:
-            self.edges = edges_per_pair
+            self.edges = edges_of(list_one, draw_targets)
 
     @property
     def targets(self) -> int:

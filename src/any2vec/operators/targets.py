@@ -23,7 +23,7 @@ from any2vec.corpus.corpus import NO_KIND
 from any2vec.errors import Any2VecError
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.skipgram import SkipGram, list_context, list_one
+from any2vec.operators.skipgram import SkipGram, edges_of, list_context, list_one
 from any2vec.operators.tiles import label_one_loss, logistic_curvature, logistic_steps
 from any2vec.samples.draws import draw
 from any2vec.samples.targets import LONGEST, alias_table, huffman_paths, negative, probabilities, same_splits
@@ -45,10 +45,9 @@ def list_path(word: int, tables: Any, targets: Any, labels: Any) -> int:
 
 
 @njit(inline="always")
-def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words, and the path of the centre."""
-    length = list_path(window.words[window.centre], tables, targets, labels)
-    return list_context(window, sources), sizes[1] - length
+def path_of_centre(window: Any, first: int, tables: Any, sizes: Any, targets: Any, labels: Any) -> int:
+    """List the path of the centre; return how many vertices it has less than the longest."""
+    return sizes[1] - list_path(window.words[window.centre], tables, targets, labels)
 
 
 @njit(inline="always")
@@ -74,7 +73,7 @@ class _Hierarchical(SkipGram):
     loss = "hierarchical"
     varying = True
     reads: tuple[str, ...] = ()
-    edges = staticmethod(edges)
+    edges = staticmethod(edges_of(list_context, path_of_centre))
     steps = staticmethod(steps)
 
     @classmethod
@@ -140,7 +139,7 @@ class KindTables(NamedTuple):
 
 
 @njit(inline="always")
-def draw_targets(window: Any, first: int, tables: Any, sizes: Any, targets: Any) -> int:
+def _draw_of_kind(window: Any, first: int, tables: Any, sizes: Any, targets: Any, labels: Any) -> int:
     """List the centre, and negatives of its kind, as `skipgram.draw_targets` does; count those that are the centre."""
     clashes = 0
     centre = window.words[window.centre]
@@ -154,28 +153,15 @@ def draw_targets(window: Any, first: int, tables: Any, sizes: Any, targets: Any)
     return clashes
 
 
-@njit(inline="always")
-def edges_per_window(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words, and one set of targets."""
-    return list_context(window, sources), draw_targets(window, 0, tables, sizes, targets)
-
-
-@njit(inline="always")
-def edges_per_pair(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
-    return 1, draw_targets(window, list_one(window, group, sizes, sources), tables, sizes, targets)
-
-
 class _ByKind(SkipGram):
     """What both have in common: the kinds, and a table for each."""
 
     kinds: NDArray[np.uint8]
-    edges = staticmethod(edges_per_window)
     draws_negatives = False  # from pools
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        self.edges = edges_per_pair if self.group_per_context else edges_per_window
+        self.edges = edges_of(list_one if self.group_per_context else list_context, _draw_of_kind)
 
     def on(self, corpus: Corpus) -> Self:
         """Take the kinds of the vertices."""
@@ -219,7 +205,6 @@ class KindCBOW(CBOW, _ByKind):
     """CBOW with negatives of the target's kind."""
 
     reads: tuple[str, ...] = (*CBOW.reads, "negatives_by_kind")
-    edges = staticmethod(edges_per_window)
 
 
 BY_KIND: dict[type[Operator], type[Operator]] = {SkipGram: KindSkipGram, CBOW: KindCBOW}

@@ -104,8 +104,6 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     code and time; `width`, the floats of a register, is literal.
     """
     signature = types.void(e, x, t, y, out, n, m, dim, width)
-    if not isinstance(width, types.IntegerLiteral):
-        return None
     w_, alone = width.literal_value, isinstance(x, types.Integer)
 
     def tile(b: ir.IRBuilder, p: list[ir.Value], first: ir.Value, n_: int, rows: int) -> None:
@@ -150,8 +148,6 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
 def add_rows(typing: Any, out: Any, at: Any, t: Any, y: Any, g: Any, m: Any, dim: Any, width: Any) -> Any:
     """Add ``g[j] * t[y[j] : y[j] + dim]``, for all j < m, to ``out[at : at + dim]``; m is literal."""
     signature = types.void(out, at, t, y, g, m, dim, width)
-    if not all(isinstance(k, types.IntegerLiteral) for k in (m, width)):
-        return None
     w_ = width.literal_value
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
@@ -193,8 +189,6 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
     turn. Every row is loaded and stored once; changes are added in memory, so a row named twice in `x` gets both.
     """
     signature = types.void(e, x, t, y, g, n, m, dim, width)
-    if not all(isinstance(k, types.IntegerLiteral) for k in (dim, width)):
-        return None
     d_, w_ = dim.literal_value, width.literal_value
 
     def columns(b: ir.IRBuilder, p: list[ir.Value], sources: list[ir.Value], at: ir.Value, parts: int) -> None:
@@ -272,8 +266,6 @@ def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) ->
     the caller adds `alpha` to the step and takes x off the loss. The `tile` has PADDING floats behind its `size`.
     """
     signature = types.float32(tile, size, alpha, width)
-    if not isinstance(width, types.IntegerLiteral):
-        return None
     w_ = width.literal_value
     integers = ir.VectorType(I32, w_)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, DamagedError, Request, checked_counts, exchange
 from any2vec.cluster.local import clock_of
-from any2vec.llvm.compiled import njit
 from any2vec.report.rounds import KEYS
 
 MOST = 2
@@ -181,7 +181,7 @@ class Channel:
         return taken
 
 
-_LISTED = 4  # bytes of an id in a list
+_LISTED = np.dtype("<u4")  # of an id in a list
 
 
 class RowsByHost(NamedTuple):
@@ -199,7 +199,7 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, pha
         received, counts = exchange(channel.communicator, message, lengths)
     low, high = partition.range(channel.communicator.rank)
     sizes, starts = np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64)
-    return _decoded(received, counts, sizes, starts)
+    return _decode(received, counts, sizes, starts)
 
 
 def broadcast_ids(
@@ -212,88 +212,40 @@ def broadcast_ids(
         counts = checked_counts(channel.communicator.allgather(lengths)[:, 0])
     received = np.empty(int(counts.sum()), np.uint8)
     channel.allgather((phase, which, "ids"), message, counts, received)
-    return _decoded(received, counts, partition.sizes, partition.bounds[:-1])
+    return _decode(received, counts, partition.sizes, partition.bounds[:-1])
 
 
-def _decoded(
+def _encode(ids: NDArray[np.int32], bounds: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Encode the ids of each range, as a list if that is shorter than a bit per vertex; return the lengths too."""
+    parts, cuts = [], np.searchsorted(ids, bounds)
+    for (low, high), (first, last) in zip(pairwise(bounds.tolist()), pairwise(cuts.tolist()), strict=True):
+        rows = ids[first:last] - np.int64(low)
+        if _LISTED.itemsize * len(rows) < _bits(high - low):
+            parts.append(rows.astype(_LISTED).view(np.uint8))
+        else:
+            present = np.zeros(high - low, np.bool_)
+            present[rows] = True
+            parts.append(np.packbits(present, bitorder="little"))
+    return np.concatenate(parts), np.array([len(part) for part in parts], np.int64)
+
+
+def _decode(
     data: NDArray[np.uint8], lengths: NDArray[np.int64], sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> RowsByHost:
-    """Decode messages of hosts; raise a DamagedError if one names rows that are not in its range, or do not rise."""
-    found = RowsByHost(*_decode(data, lengths, sizes, starts))
-    if found.counts.min() < 0:
-        raise DamagedError.of(int(np.argmin(found.counts)), "ids of rows that do not exist")
-    return found
-
-
-@njit(nogil=True, cache=True)
-def _encode(ids: Any, bounds: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Encode the ids of each range, as a list if that is shorter than a bit per vertex; return the lengths too."""
-    cuts = np.searchsorted(ids, bounds)
-    lengths = np.empty(bounds.size - 1, np.int64)
-    for h in range(lengths.size):
-        lengths[h] = min(_LISTED * (cuts[h + 1] - cuts[h]), _bits(bounds[h + 1] - bounds[h]))
-    data = np.zeros(lengths.sum(), np.uint8)
-    begin = 0
-    for h in range(lengths.size):
-        listed = lengths[h] < _bits(bounds[h + 1] - bounds[h])
-        for i in range(cuts[h], cuts[h + 1]):
-            row = np.int64(ids[i]) - bounds[h]
-            if listed:
-                for k in range(_LISTED):
-                    data[begin + _LISTED * (i - cuts[h]) + k] = (row >> (8 * k)) & 255
-            else:
-                data[begin + row // 8] |= 1 << (row % 8)
-        begin += lengths[h]
-    return data, lengths
-
-
-@njit(nogil=True, cache=True)
-def _decode(data: Any, lengths: Any, sizes: Any, starts: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Decode what `_encode` wrote, for ranges that begin at `starts`; return the ids per range too, -1 if damaged."""
-    counts = np.zeros(lengths.size, np.int64)
-    ids = np.empty(8 * data.size, np.int32)
-    begin = n = 0
-    for h in range(lengths.size):
-        part = data[begin : begin + lengths[h]]
-        if part.size < _bits(sizes[h]):
-            counts[h] = _listed(part, starts[h], sizes[h], ids[n:])
+    """Decode what hosts encoded, each of a range; raise a DamagedError if one names rows that cannot be."""
+    messages, found = np.split(data, np.cumsum(lengths)[:-1]), []
+    for host, (part, size, start) in enumerate(zip(messages, sizes.tolist(), starts.tolist(), strict=True)):
+        if listed := len(part) < _bits(size):
+            rows = part[: len(part) - len(part) % _LISTED.itemsize].view(_LISTED).astype(np.int64)
         else:
-            counts[h] = _marked(part, starts[h], sizes[h], ids[n:])
-        if counts[h] < 0:
-            break
-        begin += part.size
-        n += counts[h]
-    return ids[:n].copy(), counts
+            rows = np.flatnonzero(np.unpackbits(part, bitorder="little"))
+        whole = len(part) % _LISTED.itemsize == 0 if listed else len(part) == _bits(size)
+        if not whole or rows.max(initial=-1) >= size or (np.diff(rows) <= 0).any():
+            raise DamagedError.of(host, "ids of rows that do not exist")
+        found.append((rows + start).astype(np.int32))
+    return RowsByHost(np.concatenate(found), np.array([len(rows) for rows in found]))
 
 
-@njit(inline="always")
-def _listed(data: Any, start: int, size: int, ids: Any) -> int:
-    n, last = data.size // _LISTED, np.int64(-1)
-    if data.size % _LISTED:
-        return -1
-    for i in range(n):
-        row = np.int64(0)
-        for k in range(_LISTED):
-            row |= np.int64(data[_LISTED * i + k]) << (8 * k)
-        if row <= last or row >= size:
-            return -1
-        ids[i], last = start + row, row
-    return n
-
-
-@njit(inline="always")
-def _marked(data: Any, start: int, size: int, ids: Any) -> int:
-    n = 0
-    if data.size != _bits(size) or (size % 8 and data[data.size - 1] >> (size % 8)):
-        return -1
-    for i in range(data.size):
-        for bit in range(8):
-            if data[i] >> bit & 1:
-                ids[n] = start + 8 * i + bit
-                n += 1
-    return n
-
-
-@njit(inline="always")
 def _bits(size: int) -> int:
+    """Return the bytes of a bit for each of so many vertices."""
     return (size + 7) // 8

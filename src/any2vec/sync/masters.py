@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -79,8 +80,8 @@ def merge(masters: Matrices, changes: dict[str, Changes], combiner: Combiner, wo
     `combiner` has begun the round.
     """
     began = time.thread_time()
-    merges = [_Merge(which, masters, change, combiner, workers.threads) for which, change in changes.items()]
-    futures = [future for one in merges for future in workers.start(one.run, workers.threads)]
+    runs = [partial(_merge_blocks, which, masters, change, combiner, workers) for which, change in changes.items()]
+    futures = [future for run in runs for future in workers.start(run, workers.threads)]
     total = Combined(seconds=time.thread_time() - began)
     for found in workers.join(futures):
         total += found
@@ -93,40 +94,38 @@ def memory_of_merging(vertices: int, hosts: int, threads: int, dim: int) -> int:
     return threads * 4 * dim * rows * (1 + hosts)
 
 
-class _Merge:
-    """Merges one matrix, in blocks of rows."""
+def _merge_blocks(
+    which: str, masters: Matrices, changes: Changes, combiner: Combiner, workers: Workers, thread: int
+) -> Combined:
+    """Merge a thread's blocks of rows of a matrix."""
+    began, found = time.thread_time(), Combined()
+    base = (masters.e if which == "e" else masters.t)[: masters.vertices]
+    measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
+    rows = max(1, min(_ROWS, _PARTS // (changes.ends.size - 1)))
+    for first in range(thread * rows, len(base), workers.threads * rows):
+        block = base[first : first + rows]
+        orthogonal = _orthogonality(changes, first, block, measured)
+        found += Combined(_add(_combined(which, changes, first, block, combiner), block), *orthogonal)
+    found.seconds = time.thread_time() - began
+    return found
 
-    def __init__(self, which: str, masters: Matrices, changes: Changes, combiner: Combiner, threads: int) -> None:
-        self._which, self._combiner, self._threads = which, combiner, threads
-        self._base = (masters.e if which == "e" else masters.t)[: masters.vertices]
-        self._changes = changes
-        self._measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
-        self._rows = max(1, min(_ROWS, _PARTS // (changes.ends.size - 1)))
 
-    def run(self, thread: int) -> Combined:
-        """Merge every T-th block."""
-        began = time.thread_time()
-        found = Combined()
-        for first in range(thread * self._rows, len(self._base), self._threads * self._rows):
-            found += self._block(first, self._base[first : first + self._rows])
-        found.seconds = time.thread_time() - began
-        return found
-
-    def _block(self, first: int, base: NDArray[np.float32]) -> Combined:
-        n = len(base)
-        orthogonal = _orthogonality(self._changes, first, base, self._measured)
-        out = np.empty(base.shape, np.float32)
-        if isinstance(self._combiner, SumCombiner):
-            hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
-            _sum(self._changes, first, base, out, hosts, totals)
-            self._combiner.scale(self._which, out, hosts, totals)
-        else:
-            assert isinstance(self._combiner, PartsCombiner)
-            starts = _starts(self._changes, first, n)
-            parts, updates = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
-            _take(self._changes, first, base, starts[:-1].copy(), parts, updates)
-            self._combiner.combine(self._which, parts, starts, updates, out)
-        return Combined(_add(out, base), *orthogonal)
+def _combined(
+    which: str, changes: Changes, first: int, base: NDArray[np.float32], combiner: Combiner
+) -> NDArray[np.float32]:
+    """Combine what hosts added to the rows from `first` on."""
+    n, out = len(base), np.empty(base.shape, np.float32)
+    if isinstance(combiner, SumCombiner):
+        hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
+        _sum(changes, first, base, out, hosts, totals)
+        combiner.scale(which, out, hosts, totals)
+    else:
+        assert isinstance(combiner, PartsCombiner)
+        starts = _starts(changes, first, n)
+        parts, updates = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
+        _take(changes, first, base, starts[:-1].copy(), parts, updates)
+        combiner.combine(which, parts, starts, updates, out)
+    return out
 
 
 @njit(nogil=True, cache=True)
@@ -232,7 +231,7 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
                     squares += parts[k, d] * parts[k, d]
                 k += 1
         if k > 1 and squares > 0:
-            gradient_row(parts[:k], scratch)
+            gradient_row(parts[:k], changes.updates, scratch)
             for d in range(dim):
                 combined += scratch[d] * scratch[d]
             found = float(combined / squares)

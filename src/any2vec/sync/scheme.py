@@ -23,7 +23,7 @@ from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import Matrices, new_matrices, padded_width
 from any2vec.samples.windows import Slice
 from any2vec.sync.balance import Balance
-from any2vec.sync.channel import Channel, Partition, broadcast_ids, send_ids
+from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.rebalancing import Rebalancing
@@ -233,10 +233,7 @@ def _check_gathering(
 
 def warm_up(combiner: Combiner, wire: Wire) -> None:
     """Compile merging by merging two vertices on one host; `combiner` is copied, and not called if it is a user's."""
-    channel, partition = Channel(alone()), Partition.even(2, 1)
-    rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
-    send_ids(rows, partition, channel, "inspect", "e")
-    broadcast_ids(rows, partition, channel, "broadcast", "e")
+    channel, rows, twice = Channel(alone()), np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     masters = new_matrices(0, 2, combiner.context.masters.dim)
     wire.hold("e", masters.e)
     wire.put("e", masters.e, rows, wire.gather("pull e", masters.e, rows))

@@ -325,11 +325,9 @@ class Rounded(Wire):
     def changed(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return how rows differ from those `pulled`; if all, in the place of these."""
         kept = self.pulled(which, mine)
-        if rows is None:
-            self._spread(lambda low, high: _subtract(mine[low:high], kept[low:high]), len(mine))
-            return kept
-        out = self.rows(f"send {which}", len(rows))
-        self._spread(lambda low, high: _subtract_some(mine, rows[low:high], kept, out[low:high]), len(rows))
+        out = kept if rows is None else self.rows(f"send {which}", len(rows))
+        places = np.arange(len(mine), dtype=np.int32) if rows is None else rows
+        self._spread(lambda low, high: _subtract(mine, places[low:high], kept, out[low:high]), len(out))
         return out
 
 
@@ -368,28 +366,15 @@ def _decode_all(rows: Any, out: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _subtract(rows: Any, out: Any) -> None:
-    """Subtract from rows what they began with, in place of that."""
-    change = np.empty(rows.shape[1], np.float32)
-    for i in range(len(rows)):
-        _differ(rows[i], out[i], change)
-        encode(change, out[i])
-
-
-@njit(nogil=True, cache=True)
-def _subtract_some(matrix: Any, rows: Any, kept: Any, out: Any) -> None:
-    """Subtract from some rows of a matrix what they began with."""
+def _subtract(matrix: Any, rows: Any, kept: Any, out: Any) -> None:
+    """Subtract from some rows of a matrix what they began with, which is `kept`; `out` may be in its place."""
     change = np.empty(matrix.shape[1], np.float32)
     for i in range(rows.size):
-        _differ(matrix[rows[i]], kept[rows[i]], change)
+        row, began = matrix[rows[i]], kept[rows[i]]
+        scale = scale_of(began)
+        for d in range(numbers_of(began)):
+            change[d] = row[d] - added(began[d], row[d], scale)
         encode(change, out[i])
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _differ(row: Any, began: Any, change: Any) -> None:
-    scale = scale_of(began)
-    for d in range(numbers_of(began)):
-        change[d] = row[d] - added(began[d], row[d], scale)
 
 
 @njit(nogil=True, cache=True)

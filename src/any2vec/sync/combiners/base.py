@@ -8,12 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 
@@ -200,13 +201,19 @@ class RowCombiner(PartsCombiner):
         out: NDArray[np.float32],
     ) -> None:
         """Apply `row` to each row."""
-        _each_row(self.row, parts, starts, updates, out)
+        _each_row(self.row)(parts, starts, updates, out)
 
 
-@njit(nogil=True)
-def _each_row(row: Any, parts: Any, starts: Any, updates: Any, out: Any) -> None:
-    for i in range(starts.size - 1):
-        if starts[i] < starts[i + 1]:
-            row(parts[starts[i] : starts[i + 1]], updates[starts[i] : starts[i + 1]], out[i])
-        else:
-            out[i] = 0
+@cache
+def _each_row(row: Callable[..., None]) -> Callable[..., None]:
+    """Compile the loop over rows."""
+
+    @njit(nogil=True, cache=True)
+    def each_row(parts: Any, starts: Any, updates: Any, out: Any) -> None:
+        for i in range(starts.size - 1):
+            if starts[i] < starts[i + 1]:
+                row(parts[starts[i] : starts[i + 1]], updates[starts[i] : starts[i + 1]], out[i])
+            else:
+                out[i] = 0
+
+    return each_row
