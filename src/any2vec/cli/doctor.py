@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.cli.options import completing
+from any2vec.cli.options import completing, setting
 from any2vec.cluster.machine import check_launcher, core_ids, core_quotas, usable_cores
 from any2vec.corpus.cache import default_cache, entries, limit, place_of, size_of, trim
 from any2vec.errors import Any2VecError, installing, is_installed, shown
@@ -174,12 +174,7 @@ def cache(
         ),
     ] = None,
     most: Annotated[
-        str | None,
-        typer.Option(
-            "--limit",
-            metavar="SIZE",
-            help="Remove those not used for longest, until at most SIZE is left: 20GB.",
-        ),
+        str | None, setting("SIZE", "Remove those not used for longest, until at most SIZE is left: 20GB.", "--limit")
     ] = None,
 ) -> None:
     """List, limit or clear what is kept of corpora for the next run.

@@ -15,6 +15,7 @@ import typer
 from numpy.typing import NDArray
 
 from any2vec import cluster
+from any2vec.cli import options as shared
 from any2vec.cli.training import Job
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.machine import usable_cores
@@ -192,9 +193,7 @@ _HELP = {"-help", "--help", "-h", "--help-all"}
 
 
 def word2vec(
-    flags: Annotated[
-        list[str] | None, typer.Argument(metavar="-FLAG VALUE ...", help="word2vec's flags.", show_default=False)
-    ] = None,
+    flags: Annotated[list[str] | None, shared.argument("-FLAG VALUE ...", "word2vec's flags.")] = None,
 ) -> None:
     """Do what the program word2vec does, with its flags and files."""
     arguments = flags or []
