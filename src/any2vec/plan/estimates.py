@@ -1,6 +1,6 @@
 """Estimates of a run: rows, bytes, memory and seconds of a scheme on so many hosts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -106,9 +106,8 @@ class Estimator:
         text, dim = self.text, self.options.dim
         rows = formulas.rows(text, self.operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
         memory = formulas.memory("rep-opt", text, self.operator, dim, rows.owned)
-        touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
-        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
-        return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds)
+        seconds = (0.0, self._words / self._speed, 0.0, 0.0)
+        return self._estimate(1, ONE_HOST, self.options.epochs, memory, seconds, (rows.e.sum(), rows.t.sum()))
 
     @cached_property
     def operator(self) -> Operator:
@@ -153,10 +152,8 @@ class Estimator:
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
             how = rows.owned, traffic.buffers, self.options.wire
             memory = max(memory, formulas.memory(scheme, self.text, self.operator, dim, *how))
-        found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
-        taken = dict(zip(PHASES, seconds.tolist(), strict=True))
-        latency = formulas.seconds_waited(calls, cluster)
-        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, taken, latency, hidden)
+        mean = touched / rounds.count
+        return self._estimate(hosts, scheme, rounds.count, memory, seconds.tolist(), mean, sent, calls, hidden)
 
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
@@ -169,32 +166,35 @@ class Estimator:
         traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)
         share = ColumnLayout(dim, hosts).width / padded_width(dim)  # both are padded, columns to 16 in a block
         computation = share * words / self.speeds.words + words / self.speeds.inspected
-        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation}
-        seconds["communication"] = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
+        communication = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
         memory = formulas.memory("columns", text, self.operator, dim, np.zeros(hosts))
-        latency = formulas.seconds_waited(traffic.calls, self.cluster)
-        return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, latency)
+        seconds = (0.0, computation, 0.0, communication)
+        return self._estimate(hosts, "columns", rounds, memory, seconds, (0.0, 0.0), traffic.sent, traffic.calls)
 
     def _estimate(
         self,
         hosts: int,
         scheme: str,
         rounds: int,
-        touched: dict[str, float],
-        sent: float,
         memory: float,
-        seconds: dict[str, float],
-        latency: float = 0.0,
+        seconds: Sequence[float],
+        touched: Iterable[float],
+        sent: float = 0.0,
+        calls: float = 0.0,
         hidden: float = 0.0,
     ) -> Estimate:
-        seconds = seconds | {"communication": seconds["communication"] + latency}
-        text, graph = self.text, self.text.graph
-        sizes = Sizes(text.words, text.sentences, self.options.epochs)
-        walking = None if graph is None else graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
-        training = memory + walking.held if walking else memory
-        memory = max(walking.reading, walking.memory, training) if walking else memory
+        """Add the walks before training, and what calls wait for, which is no part of the `seconds` by phase."""
+        latency = formulas.seconds_waited(calls, self.cluster)
+        phases = dict(zip(PHASES, (*seconds[:3], seconds[3] + latency), strict=True))
+        rows = dict(zip("et", map(float, touched), strict=True))
+        text, graph, walking, training = self.text, self.text.graph, None, memory
+        if graph is not None:
+            sizes = Sizes(text.words, text.sentences, self.options.epochs)
+            walking = graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
+            training = memory + walking.held
+            memory = max(walking.reading, walking.memory, training)
         fits, price = memory <= self.cluster.memory, self.cluster.price
-        given = hosts, scheme, rounds, touched, sent, memory, training, fits, seconds, latency, hidden, walking
+        given = hosts, scheme, rounds, rows, sent, memory, training, fits, phases, latency, hidden, walking
         one = Estimate(*given, 1.0, None)
         cost = None if price is None else price * hosts * one.total / 3600
         return replace(one, speed_up=1.0 if hosts == 1 else self.alone.total / one.total, cost=cost)

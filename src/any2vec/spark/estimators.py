@@ -20,12 +20,10 @@ from any2vec.spark.params import (
     check_vertices,
     column_named,
     vertex_column,
-    with_setters,
 )
 from any2vec.sync.wire import USUAL
 
 
-@with_setters
 class Word2Vec(HostEstimator, Word2VecParams):
     """Word2Vec on a Spark cluster: parameters, setters and getters as in ``pyspark.ml.feature.Word2Vec``.
 
@@ -99,7 +97,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         self.setParams(**self._input_kwargs)
 
     def _trained(self, dataset: DataFrame) -> Word2VecModel:
-        options = self._options(min_count=self.getMinCount())
+        options = self._options()
         models.Word2Vec(**options).check()
         longest = self.getMaxSentenceLength()
         if longest < 1:
@@ -128,7 +126,6 @@ def _checked(dataset: DataFrame, column: str) -> Column:
     return column_named(column)
 
 
-@with_setters
 class DeepWalk(HostEstimator, DeepWalkParams):
     """DeepWalk on a Spark cluster: vectors of the vertices of a graph, whose edges are the rows of a data frame.
 
@@ -205,7 +202,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         self.setParams(**self._input_kwargs)
 
     def _trained(self, dataset: DataFrame) -> DeepWalkModel:
-        options = self._options(walks=self.getNumWalks(), length=self.getWalkLength())
+        options = self._options()
         models.DeepWalk(**options).check()
         weight = self._given(self.weightCol)
         names = [self.getSrcCol(), self.getDstCol()] + ([] if weight is None else [weight])
