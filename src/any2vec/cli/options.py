@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from any2vec.cli.help import print_line
 from any2vec.errors import Any2VecError, respelled
 from any2vec.graph.readers import FORMATS, GraphWarning
-from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.operators import OPERATORS
 from any2vec.options import option, sentence
@@ -30,7 +30,7 @@ def argument(metavar: str, text: str, *, show_default: bool = False) -> Any:
 
 
 def setting(metavar: str, text: str, *flags: str, panel: str | None = None, **more: Any) -> Any:
-    """Describe an option that has a value; `more` is for Typer."""
+    """Describe an option that has a value."""
     return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel, **more)
 
 
@@ -231,10 +231,6 @@ def saying(say: Callable[[str], None] | None = None) -> Iterator[None]:
         yield
     for warning in found:
         if issubclass(warning.category, GraphWarning):
-            (say or _print)(respelled(str(warning.message), lambda name, _: f"--{name}"))
+            (say or print_line)(respelled(str(warning.message), lambda name, _: f"--{name}"))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def _print(line: str) -> None:
-    Console(stderr=True).print(f"any2vec: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)

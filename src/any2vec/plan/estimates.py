@@ -77,16 +77,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimator:
-    """Estimates what training takes; `planning.make_plan` documents the parameters.
-
-    If `even`, hosts own as many vertices each, as those of the papers.
-    """
+    """Estimates what training takes."""
 
     text: Text
     options: Options
     cluster: Cluster
     speeds: Speeds
-    even: bool = False
+    even: bool = False  # whether hosts own as many vertices each, as those of the papers
 
     def estimates(self, hosts: int) -> Iterator[Estimate]:
         """Estimate each scheme that the options allow, on so many hosts."""
