@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -166,31 +166,32 @@ def _declared(combiner: type[Combiner]) -> "Iterator[Field[Any]]":
 COMMENTS = "#%"
 
 
+_data = partial(option, panel=DATA)
+
+
 @dataclass
 class _GraphFile:
     """How a file of a graph is read: options of `read_graph`."""
 
-    format: str = option("auto", f"format of GRAPH: {', '.join(FORMATS)}", choices=FORMATS, panel=DATA)
-    directed: bool = option(False, "edges have a direction", panel=DATA)
-    weighted: bool | None = option(
-        None, "whether lines have a weight", unset="by the first line", flag="--weighted/--unweighted", panel=DATA
+    format: str = _data("auto", f"format of GRAPH: {', '.join(FORMATS)}", choices=FORMATS)
+    directed: bool = _data(False, "edges have a direction")
+    weighted: bool | None = _data(
+        None, "whether lines have a weight", unset="by the first line", flag="--weighted/--unweighted"
     )
-    delimiter: str | None = option(
-        None, "separator of the fields of a line: one character, or \\t", unset="by the first line", panel=DATA
+    delimiter: str | None = _data(
+        None, "separator of the fields of a line: one character, or \\t", unset="by the first line"
     )
-    comments: str = option(COMMENTS, "lines that begin with one of these are skipped; '' for none", panel=DATA)
-    header: bool = option(False, "skip the first line, a header", panel=DATA)
-    columns: str | None = option(
+    comments: str = _data(COMMENTS, "lines that begin with one of these are skipped; '' for none")
+    header: bool = _data(False, "skip the first line, a header")
+    columns: str | None = _data(
         None,
         "columns of a Parquet file: source,target or source,target,weight",
         unset="all, if two or three, else by usual names",
-        panel=DATA,
     )
-    bipartite: str | None = option(
+    bipartite: str | None = _data(
         None,
         "kinds of the two ends of edges, such as user,item: 5 and 5 are then user:5 and item:5",
         unset="one set of vertices, unless a matrix is not square",
-        panel=DATA,
     )
     kinds: Path | None = option(
         None,
@@ -199,11 +200,8 @@ class _GraphFile:
         path="file",
         panel=DATA,
     )
-    kind_prefix: str | None = option(
-        None,
-        "what stands between the kind and the rest of each vertex's name, such as : for author:12",
-        unset="none",
-        panel=DATA,
+    kind_prefix: str | None = _data(
+        None, "what stands between the kind and the rest of each vertex's name, such as : for author:12", unset="none"
     )
 
 

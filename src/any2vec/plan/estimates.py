@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
@@ -90,12 +89,12 @@ class Estimator:
         if hosts == 1:
             yield self.alone
             return
-        rounds = _Rounds.of(self, hosts)
+        rounds = self._rounds(hosts)
         for name, scheme in SCHEMES.items():
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
             if refused or (scheme.pools and not self.operator.draws_negatives):
                 continue
-            yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(name, rounds)
+            yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(hosts, name, rounds)
 
     @cached_property
     def alone(self) -> Estimate:
@@ -121,18 +120,33 @@ class Estimator:
         """Words per second of a host: its cores share the memory, but are taken to be as fast as one alone."""
         return self.speeds.words * self.cluster.cores
 
-    def _by_rows(self, scheme: str, rounds: "_Rounds") -> Estimate:
+    def _rounds(self, hosts: int) -> list[tuple[float, int, formulas.Rows]]:
+        """Return the rounds of a run by rows: the share of an epoch, how often, and the rows."""
+        text, options, operator = self.text, self.options, self.operator
+        kept = text.counts * text.keep(options.sample)
+        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
+        visits = float(met) / formulas.number_of_rows(text, operator)
+        long = combiner_of(options.combine).long_rounds
+        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
+        first, usual = round_shares(rounds, hosts)
+        shares = [(share, 1) for share in first.tolist()]
+        shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
+        lengths, times = round_lengths(rounds, hosts, options.epochs)
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if self.even else times)
+        return [(share, often, rows.at(lengths, share)) for share, often in shares]
+
+    def _by_rows(self, hosts: int, scheme: str, rounds: list[tuple[float, int, formulas.Rows]]) -> Estimate:
         """Add up rounds; a host inspects the next one, and prepares to combine, while it sends."""
-        hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
+        dim, cluster, speeds, count = self.options.dim, self.cluster, self.speeds, sum(times for _, times, _ in rounds)
         combiner, row = combiner_of(self.options.combine), 4 * padded_width(dim)
-        sent, of_first, calls = formulas.moments(combiner, rounds.count, hosts, dim)
+        sent, of_first, calls = formulas.moments(combiner, count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
-        due = formulas.balances(combiner, rounds.count, hosts)
-        rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / rounds.count, 0.0
+        due = formulas.balances(combiner, count, hosts)
+        rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / count, 0.0
         seconds[2] = due * speeds.balanced
         seconds[3] = seconds_of(of_first, cluster)
-        for share, times in rounds.shares:
-            words, rows = share * self.text.words / hosts, rounds.rows(share)
+        for share, times, rows in rounds:
+            words = share * self.text.words / hosts
             traffic = formulas.traffic(scheme, rows, dim, self.options.wire, rebalanced)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
@@ -149,8 +163,7 @@ class Estimator:
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
             how = rows.owned, traffic.buffers, self.options.wire
             memory = max(memory, formulas.memory(scheme, self.text, self.operator, dim, *how))
-        mean = touched / rounds.count
-        return self._estimate(hosts, scheme, rounds.count, memory, seconds.tolist(), mean, sent, calls, hidden)
+        return self._estimate(hosts, scheme, count, memory, seconds.tolist(), touched / count, sent, calls, hidden)
 
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
@@ -195,35 +208,3 @@ class Estimator:
         one = Estimate(*given, 1.0, None)
         cost = None if price is None else price * hosts * one.total / 3600
         return replace(one, speed_up=1.0 if hosts == 1 else self.alone.total / one.total, cost=cost)
-
-
-@dataclass(frozen=True)
-class _Rounds:
-    """The rounds of a run by rows: shares of an epoch, and how often; and the rows of some lengths."""
-
-    hosts: int
-    shares: list[tuple[float, int]]
-    lengths: NDArray[np.float64]
-    known: formulas.Rows
-
-    @classmethod
-    def of(cls, run: Estimator, hosts: int) -> "_Rounds":
-        text, options, operator = run.text, run.options, run.operator
-        kept = text.counts * text.keep(options.sample)
-        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
-        visits = float(met) / formulas.number_of_rows(text, operator)
-        long = combiner_of(options.combine).long_rounds
-        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
-        first, usual = round_shares(rounds, hosts)
-        shares = [(share, 1) for share in first.tolist()]
-        shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
-        lengths, times = round_lengths(rounds, hosts, options.epochs)
-        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if run.even else times)
-        return cls(hosts, shares, lengths, rows)
-
-    @property
-    def count(self) -> int:
-        return sum(times for _, times in self.shares)
-
-    def rows(self, share: float) -> formulas.Rows:
-        return self.known.at(self.lengths, share)

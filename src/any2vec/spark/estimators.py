@@ -96,7 +96,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         super().__init__()
         self.setParams(**self._input_kwargs)
 
-    def _trained(self, dataset: DataFrame) -> Word2VecModel:
+    def _trained(self, dataset: DataFrame) -> Any:
         options = self._options()
         models.Word2Vec(**options).check()
         longest = self.getMaxSentenceLength()
@@ -109,9 +109,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         hosts = self._hosts(words)
         with model_folder(self._given(self.modelDir)) as folder:
             program = host_program(options, column, longest, str(folder))
-            report = run(partitioned(words, hosts), hosts, program)
-        model: Word2VecModel = self._model(Word2VecModel, folder, report)
-        return model
+            return self._model(Word2VecModel, folder, run(partitioned(words, hosts), hosts, program))
 
 
 def _checked(dataset: DataFrame, column: str) -> Column:
@@ -201,7 +199,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         super().__init__()
         self.setParams(**self._input_kwargs)
 
-    def _trained(self, dataset: DataFrame) -> DeepWalkModel:
+    def _trained(self, dataset: DataFrame) -> Any:
         options = self._options()
         models.DeepWalk(**options).check()
         weight = self._given(self.weightCol)
@@ -222,6 +220,5 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         with model_folder(self._given(self.modelDir)) as folder:
             edges.write.parquet(f"file://{folder}/edges")
             program = walking_program(options, self.getDirected(), names, str(folder))
-            report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
-        model: DeepWalkModel = self._model(DeepWalkModel, folder, report)
-        return model
+            tasks = dataset.sparkSession.range(0, hosts, 1, hosts)
+            return self._model(DeepWalkModel, folder, run(tasks, hosts, program))
