@@ -13,7 +13,7 @@ from any2vec.cli import options
 from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.options import COMMENTS, argument, completing, graph_options, output_to, saying, setting, sign
 from any2vec.cli.training import check_apart
-from any2vec.cli.vectors import VectorsFile
+from any2vec.cli.vectors import VectorsFile, figures
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
@@ -89,7 +89,7 @@ def similarity(
     result = evaluate_similarity(load(vectors), scored)
     if not result.used:
         raise Any2VecError(f"{pairs}: none of the {result.skipped:,} pairs has only known words of {vectors}")
-    table = _figures(
+    table = figures(
         ("Spearman", _correlation(result.spearman)),
         ("Pearson", _correlation(result.pearson)),
         ("pairs used", f"{result.used:,}"),
@@ -163,7 +163,7 @@ def split(
     parts = split_links(whole, share, seed)
     parts.save(output, force=force)
     hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)
-    table = _figures(
+    table = figures(
         ("edges to train on", f"{parts.train.edges:,}"),
         ("hidden edges", f"{len(parts.hidden):,}"),
         ("fraction hidden", _percent(100 * hidden)),
@@ -215,10 +215,10 @@ def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
         check_writable(json_file, _FIGURES, force=force)
 
 
-def _report(table: Table, figures: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
+def _report(table: Table, found: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
     Console().print(table)
     if json_file:
-        write_figures(figures, json_file)
+        write_figures(found, json_file)
 
 
 def _holds_figures(path: Path) -> bool:
@@ -265,15 +265,6 @@ def _table(first: str, *titles: str) -> Table:
     table.add_column(first, overflow="fold")
     for title in titles:
         table.add_column(title, justify="right")
-    return table
-
-
-def _figures(*rows: tuple[str, str]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    for row in rows:
-        table.add_row(*row)
     return table
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options as shared
+from any2vec.cli.help import print_facts
 from any2vec.cli.options import argument, completing, output_to, saying, setting
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.corpus.parts import Features
@@ -129,11 +130,16 @@ def _words_of_standard_input() -> Iterator[str]:
 
 def neighbours(answers: Similar) -> Table:
     """Lay out words with their cosines, one per line."""
+    return figures(*((f"  {escaped(answer)}", f"{cosine:.3f}") for answer, cosine in answers))
+
+
+def figures(*rows: tuple[str, str]) -> Table:
+    """Lay out names and figures, one per line."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(justify="right")
-    for answer, cosine in answers:
-        table.add_row(Text("  " + escaped(answer)), f"{cosine:.3f}")
+    for name, figure in rows:
+        table.add_row(Text(name), figure)
     return table
 
 
@@ -145,13 +151,7 @@ def info(vectors: VectorsFile) -> None:
 
     Vectors of a folder are mapped, not loaded. A vector that is not finite is an error.
     """
-    found = load(vectors)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in _facts(found, vectors):
-        table.add_row(name, Text(escaped(text)))
-    Console().print(table)
+    print_facts(_facts(load(vectors), vectors))
 
 
 def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
