@@ -4,19 +4,7 @@ import random
 
 from hypothesis import strategies as st
 
-PIECES = [
-    b"a",
-    b"b",
-    b"c" * 7,
-    b"d" * 8,
-    b"e" * 9,
-    b"f" * 15,
-    b"g" * 16,
-    b"h" * 17,
-    b"\x01",
-    b"\x1f",
-    b"\x7f",
-]
+PIECES = [b"a", b"b", b"c" * 7, b"d" * 8, b"e" * 9, b"f" * 15, b"g" * 16, b"h" * 17, b"\x01", b"\x1f", b"\x7f"]
 PIECES += ["é".encode(), "\ufffd".encode(), "本".encode(), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf"]
 PIECES += [b" "] * 6 + [b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"\r", b" \n \n"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=80).map(b"".join)

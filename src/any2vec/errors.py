@@ -25,8 +25,8 @@ class Any2VecError(Exception):
     The command line prints the message alone, on one line, and ends with status 1.
     """
 
-    def __str__(self) -> str:
-        return escaped(super().__str__())
+    def __str__(self) -> str:  # not that of OSError, which has a number, nor KeyError's, which is a repr
+        return escaped(str(self.args[0]) if self.args else "")
 
 
 class Any2VecWarning(UserWarning):
@@ -38,9 +38,6 @@ class Any2VecWarning(UserWarning):
 
 class FileError(Any2VecError, OSError):
     """A file cannot be read; of one of the kinds below it is also the error that Python has for that."""
-
-    def __str__(self) -> str:  # OSError's has a number
-        return escaped(str(self.args[0]))
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -79,9 +76,9 @@ class UnknownWordError(Any2VecError, KeyError):
         super().__init__(message)
         self._hint = hint
 
-    def __str__(self) -> str:  # KeyError's is a repr
+    def __str__(self) -> str:
         self.args, self._hint = (self.args[0] + self._hint(),), str  # who shows it may put another message in `args`
-        return escaped(str(self.args[0]))
+        return super().__str__()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)

@@ -19,9 +19,8 @@ import numpy as np
 
 from any2vec.errors import Any2VecError, UnknownParameterError, meant, method_meant, shown
 
-_MOST = 2**63 - 1
+_MOST = 2**63 - 1  # of what is counted
 _LONGEST = 1000  # characters of a parameter that are shown
-"""Of what is counted."""
 
 T = TypeVar("T", bound="type[Any]")
 

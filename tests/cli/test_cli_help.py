@@ -129,13 +129,9 @@ def test_help_of_a_group():
     assert shown("evaluate", "help", "nodes") == shown("evaluate", "nodes", "--help")
 
 
-@pytest.mark.parametrize("command", ALL, ids=" ".join)
-def test_version(command):
-    assert shown(*command, "--version") == f"any2vec {__version__}\n"
-
-
-def test_version_as_a_command():
-    assert shown("version") == f"any2vec {__version__}\n"
+@pytest.mark.parametrize("arguments", [["version"], *([*command, "--version"] for command in ALL)], ids=" ".join)
+def test_version(arguments):
+    assert shown(*arguments) == f"any2vec {__version__}\n"
 
 
 def test_help_of_no_command():

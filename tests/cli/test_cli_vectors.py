@@ -5,12 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from any2vec import cli
-from any2vec.cli.evaluate import evaluate
-from any2vec.cli.vectors import analogy, similar
 from any2vec.errors import Any2VecError, FileError, UnknownWordError
 from any2vec.io.shown import Console
 from any2vec.training.progress import Logged, PlainLines, Quiet, warn
@@ -20,13 +17,8 @@ from any2vec.vectors.files import save
 
 @pytest.fixture
 def run():
-    app = typer.Typer()
-    app.command()(similar)
-    app.command()(analogy)
-    app.add_typer(evaluate, name="evaluate")
-
     def invoke(*arguments, **more):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
+        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments], **more)
         if isinstance(result.exception, Any2VecError):
             raise result.exception
         assert result.exit_code == 0, result.output
@@ -87,10 +79,8 @@ def test_unknown_words_and_files(run, royal, tmp_path):
 
 def test_the_other_words_are_answered(run, royal):
     expected = run("similar", royal, "king", "woman")
-    app = typer.Typer()
-    app.command()(similar)
     for words, given in ((["king", "kingg", "woman"], None), ([], "king\nkingg\nwoman\n")):
-        result = CliRunner().invoke(app, [str(royal), *words], input=given)
+        result = CliRunner().invoke(cli.app, ["similar", str(royal), *words], input=given)
         assert result.exit_code == 1
         assert [line.rstrip() for line in result.stdout.splitlines()] == expected
         assert result.stderr == f"any2vec: {royal}: no vector for 'kingg'; did you mean 'king'?\n"
@@ -99,8 +89,8 @@ def test_the_other_words_are_answered(run, royal):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["similar", "VECTORS", "king", "--topn", 0], "`topn` is 0; it must be a whole number from 1 up"),
-        (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "`topn` is -1; it must"),
+        (["similar", "VECTORS", "king", "--topn", 0], "--topn is 0; it must be a whole number from 1 up"),
+        (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "--topn is -1; it must"),
         (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "--restrict is -1; it must be .* from 0 up"),
         (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "--shuffles is 0; it must"),
         (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "--threads is 0; it must"),

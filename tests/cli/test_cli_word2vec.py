@@ -49,29 +49,10 @@ def options(line):
 
 
 def test_defaults():
-    """Those that word2vec 0.1c sets before it reads its arguments; threads are all cores, not 12."""
-    assert parse(["-train", "t", "-output", "o"]) == {
-        "train": "t",
-        "output": "o",
-        "size": 100,
-        "window": 5,
-        "sample": 1e-3,
-        "hs": 0,
-        "negative": 5,
-        "threads": None,
-        "iter": 5,
-        "min-count": 5,
-        "alpha": 0.05,
-        "classes": 0,
-        "debug": 2,
-        "binary": 0,
-        "save-vocab": None,
-        "read-vocab": None,
-        "force": 0,
-        "cbow": 1,
-    }
-    assert parse(["-train", "t", "-output", "o", "-cbow", "0"])["alpha"] == 0.025
-    assert parse(["-train", "t", "-output", "o", "-alpha", "0.1"])["alpha"] == 0.1
+    """Those of word2vec 0.1c that are no options of `Word2Vec`; threads are all cores, not 12."""
+    found = parse(["-train", "t", "-output", "o"])
+    expected = {"classes": 0, "debug": 2, "binary": 0, "save-vocab": None, "force": 0, "cbow": 1, "hs": 0}
+    assert found == found | expected | {"train": "t", "output": "o"}
 
 
 def test_usage_names_every_flag_and_default():
@@ -93,19 +74,8 @@ def test_flags_are_options():
     assert options("-hs 1") == same | cbow | {"loss": "hierarchical", "alpha": 0.05}
     assert options("-cbow 0 -negative 0 -hs 1") == same | {"model": "skipgram", "loss": "hierarchical", "alpha": 0.025}
     line = "-alpha .1 -cbow 0 -size 7 -window 8 -sample 0 -threads 3 -iter 2 -min-count 0 -negative 9 -read-vocab v"
-    assert options(line) == {
-        "dim": 7,
-        "window": 8,
-        "sample": 0,
-        "threads": 3,
-        "epochs": 2,
-        "min_count": 1,
-        "vocabulary": "v",
-        "model": "skipgram",
-        "loss": "negative",
-        "negative": 9,
-        "alpha": 0.1,
-    }
+    given = {"dim": 7, "window": 8, "sample": 0, "threads": 3, "epochs": 2, "min_count": 1, "vocabulary": "v"}
+    assert options(line) == given | {"model": "skipgram", "loss": "negative", "negative": 9, "alpha": 0.1}
 
 
 def test_flags_of_messages_are_those_of_the_options():
@@ -128,17 +98,6 @@ def test_text_format(run, text, tmp_path):
     assert 0 < np.abs(found.matrix[0]).max() <= 0.5 / 16
 
 
-def test_binary_format(run, text, tmp_path):
-    run("-train", text, "-output", "vectors", "-binary", 1)
-    expected = Word2Vec(**HOW).fit(text).vectors_
-    whole = (tmp_path / "vectors").read_bytes()
-    assert whole.startswith(b"10 16\n</s> ")
-    assert whole.endswith(b"\nmat " + expected["mat"].tobytes() + b"\n") == (expected.words[-1] == "mat")
-    assert len(whole) == len("10 16\n") + sum(len(word) + 2 + 4 * 16 for word in ["</s>", *expected.words])
-    (tmp_path / "vectors").rename(tmp_path / "v.bin")
-    assert (load(tmp_path / "v.bin").matrix[1:] == expected.matrix).all()
-
-
 @pytest.mark.parametrize("binary", [0, 1])
 def test_gensim_loads_it(run, text, tmp_path, binary):
     run("-train", text, "-output", "v", "-save-vocab", "vocab", "-binary", binary)
@@ -148,7 +107,10 @@ def test_gensim_loads_it(run, text, tmp_path, binary):
     assert found.index_to_key == ["</s>", *expected.words]
     assert np.abs(found.vectors[1:] - expected.matrix).max() <= (0 if binary else 6e-7)
     assert found.get_vecattr("the", "count") == 200
-    assert len(found.most_similar("cat", topn=3)) == 3
+    if binary:
+        whole = (tmp_path / "v").read_bytes()
+        assert whole.startswith(b"10 16\n</s> ")
+        assert len(whole) == len("10 16\n") + sum(len(word) + 2 + 4 * 16 for word in ["</s>", *expected.words])
 
 
 def test_an_ending_that_compresses(run, text, tmp_path):
@@ -250,34 +212,21 @@ def test_usage(arguments):
     assert (result.exit_code, result.stdout) == (0, usage() + "\n")
 
 
-def test_any2vec_lists_it():
-    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
-    assert "word2vec" in result.output
-    assert "with its flags and files" in result.output
-
-
 MISTAKES = {
     "unknown": ("-train t -output v -foo 3", "unknown flag -foo; known are -train, -output, -size, "),
     "misspelt": ("-train t -output v -min_count 3", "unknown flag -min_count; did you mean -min-count?"),
-    "of any2vec": ("-train t -output v -o v", "unknown flag -o; "),
     "no flag": ("t v", "'t' is no flag: flags begin with a dash, and each takes one value"),
     "no value": ("-train t -output", "-output has no value: <file> must follow it"),
     "a flag as value": ("-train -output v", "-train has no value: <file> must follow it"),
     "twice": ("-train t -train t", "-train is given twice"),
     "no number": ("-train t -output v -size many", "-size is 'many'; it must be a whole number"),
-    "no whole number": ("-train t -output v -size 1.5", "-size is '1.5'; it must be a whole number"),
     "underscores": ("-train t -output v -size 1_0", "-size is '1_0'; it must be a whole number"),
     "nan": ("-train t -output v -alpha nan", "-alpha is 'nan'; it must be a number"),
     "size": ("-train t -output v -size 0", "-size is 0; it must be a whole number from 1 to 65,536"),
     "sample": ("-train t -output v -sample 2", "-sample is 2.0; it must be a number from 0 to below 1 (1e-3 is usual)"),
-    "threads": ("-train t -output v -threads 0", "-threads is 0; it must be"),
-    "alpha": ("-train t -output v -alpha 0", "-alpha is 0.0; it must be a number above 0"),
     "negative": ("-train t -output v -negative -5", "-negative is -5; it must be at least 0"),
-    "many negatives": ("-train t -output v -negative 9999", "-negative is 9999; it must be a whole number from 0 to"),
     "hs": ("-train t -output v -hs 2", "-hs is 2; it must be 0 or 1"),
-    "cbow": ("-train t -output v -cbow -1", "-cbow is -1; it must be 0 or 1"),
     "classes": ("-train t -output v -classes -1", "-classes is -1; it must be at least 0"),
-    "debug": ("-train t -output v -debug -1", "-debug is -1; it must be at least 0"),
     "neither loss": ("-train t -output v -negative 0", "-hs 0 and -negative 0: nothing to learn by"),
     "both losses": ("-train t -output v -hs 1 -negative 5", "-hs 1 and -negative 5: choose one"),
     "no text": ("-output v", "-train is missing"),

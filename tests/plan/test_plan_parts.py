@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from marks import slow
-from test_plan import HOW, NETWORK, SMALL, SPEEDS, TEXT, run, total
+from test_plan import FEATURES, HOW, N_GRAMS, NETWORK, OF_PARTS, SMALL, SPEEDS, TEXT, run
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.corpus import Vocabulary, save_vocabulary
@@ -17,72 +16,11 @@ from any2vec.plan.measuring import measure
 from any2vec.plan.planning import make_plan
 from any2vec.plan.quantities import PROGRAM
 from any2vec.plan.text import Text
-from any2vec.samples.draws import draw
-from any2vec.samples.windows import SampleTables, keep_thresholds
-from any2vec.sync import balance
-
-N_GRAMS = {"subwords": (3, 5), "buckets": 900}
-FEATURES = {"features": {f"w{i}": [f"brand={i % 40}", f"kind={i % 7}"] for i in range(0, 700, 2)}}
-SCHEMES = ["rep-naive", "rep-opt", "pull-base", "pull-opt"]
-
-
-class Endings(PartSkipGram):
-    """Skip-gram whose words share a row with all words that end in the same digit."""
-
-    def divide(self, vocabulary):
-        """Give each word its last digit as a part."""
-        digits = [int(word[-1]) for word in vocabulary.words]
-        return WordRows.of(vocabulary.counts, np.arange(len(digits) + 1), digits)
 
 
 @pytest.fixture(scope="module")
 def text():
     return Text.of_corpus(Word2Vec(**HOW, verbose=False).read(TEXT))
-
-
-@pytest.mark.parametrize(
-    ("how", "schemes"),
-    [
-        (N_GRAMS, ["pull-opt"]),
-        slow(N_GRAMS, SCHEMES),
-        slow(N_GRAMS | {"sample": 0.0, "negatives_per": "window"}, ["pull-opt"]),
-        slow(N_GRAMS | {"model": "cbow"}, ["pull-opt", "pull-base"]),
-        slow(N_GRAMS | {"loss": "hierarchical", "negative": None, "model": "cbow"}, ["pull-opt"]),
-        (FEATURES, ["pull-opt"]),
-        slow(FEATURES, SCHEMES),
-        slow(FEATURES | {"model": "cbow", "shrink_windows": False}, ["pull-opt"]),
-        slow({"operator": Endings}, ["rep-opt", "pull-opt"]),
-    ],
-)
-def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text, monkeypatch):
-    monkeypatch.setattr(balance, "_LEAST", 0.0)  # rows are rebalanced whenever they may be
-    how = HOW | how
-    options = Word2Vec(**how).training_options()
-    found = {one.scheme: one for one in Estimator(text, options, NETWORK, SPEEDS).estimates(4)}
-    assert [*found] == SCHEMES
-    for scheme in schemes:
-        report = Word2Vec(**how, hosts=4, scheme=scheme, verbose=False).fit(TEXT).report_
-        one = found[scheme]
-        assert one.rounds == len(report.rounds), scheme
-        assert one.sent == pytest.approx(total(report), rel=0.03), scheme
-        for which, rows in report.rounds.touched.items():
-            assert one.touched[which] == pytest.approx(report.rounds.mean(rows), rel=0.03), (scheme, which)
-
-
-@pytest.mark.parametrize("sample", [0.0, 1e-3])
-def test_slices_without_a_row_are_counted(sample, text):
-    rows = text.operator(Word2Vec(**HOW, **N_GRAMS).training_options()).rows
-    ids, counts = text.worklist.ids, text.counts.astype(np.int64)
-    key = SampleTables(counts, sample, None, 1).epoch(0).keep_key
-    kept = np.array([int(draw(key, i)) >> 32 for i in range(len(ids))]) <= keep_thresholds(counts, sample)[ids]
-    lengths = np.array([400, 7])
-    found = text.absent(lengths.astype(float), sample, rows)
-    assert found.shape == (2, rows.number)
-    for row in (0, 3, 200, rows.number - 1):
-        words = [w for w in range(len(counts)) if row in rows.rows[rows.bounds[w] : rows.bounds[w + 1]]]
-        there = np.concatenate([[0], np.cumsum(np.isin(ids, words) & kept)])
-        for k, n in enumerate(lengths):
-            assert found[k, row] == pytest.approx(np.mean(there[n:] == there[:-n]), abs=1e-12)
 
 
 def test_counts_alone_multiply_over_the_words_of_a_row():
@@ -179,7 +117,7 @@ def test_command(tmp_path, monkeypatch):
     assert f"{len(corpus.vocabulary):,} of them different, with {len(rows.ids):,} parts, epochs: 1" in found.output
     figures = json.loads((tmp_path / "plan.json").read_text())
     assert figures["parts"] == len(rows.ids)
-    assert [one["scheme"] for one in figures["estimates"]] == ["one host", *SCHEMES]
+    assert [one["scheme"] for one in figures["estimates"]] == ["one host", *OF_PARTS]
     save_vocabulary(corpus.vocabulary, "v.txt")
     found = run(*common, "--vocabulary", "v.txt", "--words", "1e6", "--subwords", "3-5", "--buckets", "900")
     assert found.exit_code == 0, found.output
@@ -202,24 +140,3 @@ def test_command_for_features_of_vertices(tmp_path, monkeypatch):
     found = run("g.edges", "--nodes", *how, "--features", "f.tsv", "--hosts", "2")
     assert "f.tsv: has 1 token, such as 'zero'; none is among the" in str(found.exception)
     assert "vertices" in str(found.exception)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--words", "1e6", "--vocabulary", "2000", "--subwords", "3-6"), "(--subwords or --features), and how many"),
-        (("--words", "1e6", "--vocabulary", "2000", "--features", "f.tsv"), "give a CORPUS, or their file as --voc"),
-        (("text.txt", "--subwords", "6-3"), "--subwords is '6-3'"),
-        (("text.txt", "--buckets", "50"), "--buckets is 50; that is for"),
-        (("text.txt", "--features", "none.tsv"), "none.tsv"),
-        (("text.txt", "--features", "f.tsv", "--subwords", "3-6"), "words have parts of one kind"),
-        (("text.txt", "--features", "f.tsv", "--json", "f.tsv"), "is, or lies in, what is read"),
-    ],
-)
-def test_mistakes(arguments, why, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("a b\n" * 9)
-    (tmp_path / "f.tsv").write_text("a\tx=1\n")
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert why in str(result.exception)

@@ -46,11 +46,11 @@ def test_a_tiny_experiment(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [(["nothing"], "no experiment 'nothing'"), (["systems"], "questions-words.txt: give --data FOLDER")],
+    ("name", "said"),
+    [("nothing", "no experiment 'nothing'"), ("systems", "questions-words.txt: give --data FOLDER")],
 )
-def test_what_is_missing_is_named(arguments, said):
-    ran = run(*arguments)
+def test_what_is_missing_is_named(name, said):
+    ran = run(name)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr

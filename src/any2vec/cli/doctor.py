@@ -14,7 +14,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.cli.options import completing
+from any2vec.cli.help import print_facts
+from any2vec.cli.options import completing, setting
 from any2vec.cluster.machine import check_launcher, core_ids, core_quotas, usable_cores
 from any2vec.corpus.cache import default_cache, entries, limit, place_of, size_of, trim
 from any2vec.errors import Any2VecError, installing, is_installed, shown
@@ -57,20 +58,14 @@ def doctor() -> None:
 
     The exit status is 1 if something is wrong; what to do about it is said.
     """
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
     findings = list(_findings())
-    for finding in findings:
-        table.add_row(finding.name, Text(finding.text))
-    console = Console()
-    console.print(table)
-    wrong = [finding for finding in findings if finding.wrong]
-    for finding in wrong:
-        console.print(Text(f"wrong: {finding.name}: {finding.wrong}", style="red"), soft_wrap=True)
+    print_facts((finding.name, finding.text) for finding in findings)
+    wrong = [Text(f"wrong: {one.name}: {one.wrong}", style="red") for one in findings if one.wrong]
+    for line in wrong:
+        Console().print(line, soft_wrap=True)
     if wrong:
         raise typer.Exit(1)
-    console.print("nothing is wrong")
+    Console().print("nothing is wrong")
 
 
 def _findings() -> Iterator[_Finding]:
@@ -174,12 +169,7 @@ def cache(
         ),
     ] = None,
     most: Annotated[
-        str | None,
-        typer.Option(
-            "--limit",
-            metavar="SIZE",
-            help="Remove those not used for longest, until at most SIZE is left: 20GB.",
-        ),
+        str | None, setting("SIZE", "Remove those not used for longest, until at most SIZE is left: 20GB.", "--limit")
     ] = None,
 ) -> None:
     """List, limit or clear what is kept of corpora for the next run.

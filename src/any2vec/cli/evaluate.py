@@ -11,9 +11,9 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.help import Errors, HelpfulCommand
-from any2vec.cli.options import COMMENTS, graph_options, saying, sign
+from any2vec.cli.options import COMMENTS, argument, completing, graph_options, output_to, saying, setting, sign
 from any2vec.cli.training import check_apart
-from any2vec.cli.vectors import VectorsFile
+from any2vec.cli.vectors import VectorsFile, figures
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
@@ -35,18 +35,19 @@ evaluate = typer.Typer(
     no_args_is_help=True,
 )
 
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
-_Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
+_Json = Annotated[Path | None, setting("FILE", "Write the figures to a JSON file too.", "--json")]
+_LABELS = "Lines of a vertex and its labels (or see --format), or a .mat file with `group`."
+_LABEL_FORMAT = f"Format of LABELS: {', '.join(LABEL_FORMATS)}; with labels, line i lists the vertices of label i."
+_GRAPH = "An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of parts."
+_PERCENTS = ",".join(f"{100 * ratio:g}" for ratio in RATIOS)
+_SPLIT = "Gets train.edges to train vectors on, and hidden.edges and absent.edges for `links`."
 
 
 @evaluate.command(cls=HelpfulCommand)
 def analogies(
     vectors: VectorsFile,
-    questions: Annotated[
-        Path,
-        typer.Argument(metavar="QUESTIONS", help="Such as word2vec's questions-words.txt.", show_default=False),
-    ],
-    restrict: Annotated[int, typer.Option(metavar="N", help="Use only the N most frequent words; 0: all.")] = RESTRICT,
+    questions: Annotated[Path, argument("QUESTIONS", "Such as word2vec's questions-words.txt.")],
+    restrict: Annotated[int, setting("N", "Use only the N most frequent words; 0: all.")] = RESTRICT,
     json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
@@ -78,9 +79,7 @@ def analogies(
 @evaluate.command(cls=HelpfulCommand)
 def similarity(
     vectors: VectorsFile,
-    pairs: Annotated[
-        Path, typer.Argument(metavar="PAIRS", help="Such as WordSim-353 or SimLex-999.", show_default=False)
-    ],
+    pairs: Annotated[Path, argument("PAIRS", "Such as WordSim-353 or SimLex-999.")],
     json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
@@ -90,7 +89,7 @@ def similarity(
     result = evaluate_similarity(load(vectors), scored)
     if not result.used:
         raise Any2VecError(f"{pairs}: none of the {result.skipped:,} pairs has only known words of {vectors}")
-    table = _figures(
+    table = figures(
         ("Spearman", _correlation(result.spearman)),
         ("Pearson", _correlation(result.pearson)),
         ("pairs used", f"{result.used:,}"),
@@ -102,37 +101,21 @@ def similarity(
 @evaluate.command(cls=HelpfulCommand)
 def nodes(
     vectors: VectorsFile,
-    labels: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LABELS",
-            help="Lines of a vertex and its labels (or see --format), or a .mat file with `group`.",
-            show_default=False,
-        ),
-    ],
+    labels: Annotated[Path, argument("LABELS", _LABELS)],
     file_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"Format of LABELS: {', '.join(LABEL_FORMATS)}; with labels, line i lists the vertices of label i.",
-            autocompletion=options.completing(LABEL_FORMATS),
-        ),
+        str, setting("NAME", _LABEL_FORMAT, "--format", autocompletion=completing(LABEL_FORMATS))
     ] = "auto",
     delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHAR", help="Field separator of LABELS; \\t is a tab.", show_default="by the first line"),
+        str | None, setting("CHAR", "Field separator of LABELS; \\t is a tab.", show_default="by the first line")
     ] = None,
     comments: Annotated[
-        str, typer.Option(metavar="CHARS", help="Lines that begin with one of these are skipped; '' for none.")
+        str, setting("CHARS", "Lines that begin with one of these are skipped; '' for none.")
     ] = COMMENTS,
     header: Annotated[bool, typer.Option("--header", help="Skip the first line of LABELS, a header.")] = False,
-    ratios: Annotated[
-        str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
-    ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
-    shuffles: Annotated[int, typer.Option(metavar="N", help="Random splits for each fraction.")] = 10,
-    seed: _Seed = 1,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
+    ratios: Annotated[str, setting("PERCENTS", "Fractions of the vertices to train on, in percent.")] = _PERCENTS,
+    shuffles: Annotated[int, setting("N", "Random splits for each fraction.")] = 10,
+    seed: options.Seed = 1,
+    threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labelled vertices that have no vector.")
     ] = False,
@@ -160,27 +143,11 @@ def nodes(
 @evaluate.command(cls=HelpfulCommand)
 @graph_options
 def split(
-    graph: Annotated[
-        Path,
-        typer.Argument(
-            metavar="GRAPH",
-            help="An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of parts.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Gets train.edges to train vectors on, and hidden.edges and absent.edges for `links`.",
-            show_default=False,
-        ),
-    ],
+    graph: Annotated[Path, argument("GRAPH", _GRAPH)],
+    output: Annotated[Path, output_to("FOLDER", _SPLIT)],
     how: dict[str, Any],
-    share: Annotated[float, typer.Option(metavar="FRACTION", help="Fraction of the edges to hide.")] = 0.5,
-    seed: _Seed = 1,
+    share: Annotated[float, setting("FRACTION", "Fraction of the edges to hide.")] = 0.5,
+    seed: options.Seed = 1,
     force: options.Force = False,
 ) -> None:
     """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge.
@@ -196,7 +163,7 @@ def split(
     parts = split_links(whole, share, seed)
     parts.save(output, force=force)
     hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)
-    table = _figures(
+    table = figures(
         ("edges to train on", f"{parts.train.edges:,}"),
         ("hidden edges", f"{len(parts.hidden):,}"),
         ("fraction hidden", _percent(100 * hidden)),
@@ -210,22 +177,17 @@ def split(
 @evaluate.command(cls=HelpfulCommand)
 def links(
     vectors: VectorsFile,
-    positives: Annotated[
-        Path, typer.Argument(metavar="POSITIVES", help="Hidden edges: hidden.edges of `split`.", show_default=False)
-    ],
-    negatives: Annotated[
-        Path,
-        typer.Argument(metavar="NEGATIVES", help="Pairs without an edge: absent.edges of `split`.", show_default=False),
-    ],
+    positives: Annotated[Path, argument("POSITIVES", "Hidden edges: hidden.edges of `split`.")],
+    negatives: Annotated[Path, argument("NEGATIVES", "Pairs without an edge: absent.edges of `split`.")],
     operator: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help=f"How two vectors are combined: {', '.join(OPERATORS)}, or all.",
-            autocompletion=options.completing([*OPERATORS, "all"]),
+        setting(
+            "NAME",
+            f"How two vectors are combined: {', '.join(OPERATORS)}, or all.",
+            autocompletion=completing([*OPERATORS, "all"]),
         ),
     ] = "hadamard",
-    seed: _Seed = 1,
+    seed: options.Seed = 1,
     json_file: _Json = None,
     force: options.Force = False,
 ) -> None:
@@ -253,10 +215,10 @@ def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
         check_writable(json_file, _FIGURES, force=force)
 
 
-def _report(table: Table, figures: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
+def _report(table: Table, found: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
     Console().print(table)
     if json_file:
-        write_figures(figures, json_file)
+        write_figures(found, json_file)
 
 
 def _holds_figures(path: Path) -> bool:
@@ -303,15 +265,6 @@ def _table(first: str, *titles: str) -> Table:
     table.add_column(first, overflow="fold")
     for title in titles:
         table.add_column(title, justify="right")
-    return table
-
-
-def _figures(*rows: tuple[str, str]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    for row in rows:
-        table.add_row(*row)
     return table
 
 

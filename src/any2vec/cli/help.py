@@ -5,15 +5,17 @@ import io
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import typer
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from any2vec.errors import Any2VecError, Any2VecWarning, meant, respelled, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, escaped, meant, respelled, shown
 from any2vec.io.shown import Console
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
@@ -209,14 +211,10 @@ class HelpfulCommand(_Helpful, TyperCommand):
     """A command with such a help."""
 
 
-class HelpfulGroup(_Helpful, TyperGroup):
-    """A group of commands with such a help."""
-
-
 _PATIENCE = 2.0  # seconds for another host to print the same error
 
 
-class Errors(HelpfulGroup):
+class Errors(_Helpful, TyperGroup):
     """Commands whose errors name options as the command line does, and that Ctrl-C ends with status 130."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -301,18 +299,28 @@ def fail(error: Any2VecError, status: int = 1) -> NoReturn:
         rank = None
     if isinstance(error, SharedError) or rank is None:
         if not rank:
-            _print(str(error))
+            print_line(str(error), "red")
         sys.exit(status)
     if rank:  # if it is an error of all hosts, host 0 prints it
         time.sleep(_PATIENCE)
-    _print(f"host {rank}: {error}")
+    print_line(f"host {rank}: {error}", "red")
     cluster.abort()
     sys.exit(status)
 
 
-def _print(text: str) -> None:
-    console = Console(stderr=True)
-    console.print(f"any2vec: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
+def print_line(text: str, style: str = "yellow") -> None:
+    """Print a warning, or an error, on standard error."""
+    Console(stderr=True).print(f"any2vec: {text}", style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_facts(rows: Iterable[tuple[str, str]]) -> None:
+    """Print names, and what there is to say of each."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(name, Text(escaped(text)))
+    Console().print(table)
 
 
 class _Dispensable:

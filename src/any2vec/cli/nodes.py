@@ -4,10 +4,8 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from any2vec.cli import options as shared
-from any2vec.cli.options import graph_options, saying
+from any2vec.cli.options import argument, graph_options, output_to, saying
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
@@ -22,15 +20,11 @@ _WALKS = marked("walks that any2vec wrote")
 _WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-GraphFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH",
-        help="An edge list (also .gz, .bz2, .xz, .zst), an adjacency list, .parquet, .mat, .npz, .mtx, a folder of "
-        "parts of one graph, or - for standard input.",
-        show_default=False,
-    ),
-]
+_GRAPH = (
+    "An edge list (also .gz, .bz2, .xz, .zst), an adjacency list, .parquet, .mat, .npz, .mtx, a folder of parts of one "
+    "graph, or - for standard input."
+)
+GraphFile = Annotated[str, argument("GRAPH", _GRAPH)]
 
 
 @shared.estimator_options(Node2Vec)
@@ -63,12 +57,7 @@ def nodes(
 @graph_options
 def walks(
     source: GraphFile,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Text, a walk per line; - for standard output.", show_default=False
-        ),
-    ],
+    output: Annotated[Path, output_to("FILE", "Text, a walk per line; - for standard output.")],
     options: dict[str, Any],
     how: dict[str, Any],
     force: shared.Force = False,

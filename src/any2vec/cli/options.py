@@ -5,15 +5,15 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from any2vec.cli.help import print_line
 from any2vec.errors import Any2VecError, respelled
 from any2vec.graph.readers import FORMATS, GraphWarning
-from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.operators import OPERATORS
 from any2vec.options import option, sentence
@@ -21,85 +21,78 @@ from any2vec.sync import AUTO, SCHEMES
 from any2vec.sync.combiners import COMBINERS, Combiner
 from any2vec.vectors.files import NAMED
 
-DATA = "Data"
-_RUN = "Run"
+DATA, _RUN = "Data", "Run"
 
-CorpusFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="CORPUS",
-        help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence.",
-        show_default=False,
-    ),
-]
-Output = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="VECTORS",
-        help="Where to save the vectors: .txt, .vec or .bin (word2vec's formats; .gz too), or a folder.",
-        show_default=False,
-    ),
-]
-OutputFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="fasttext: save a model of fastText, to a .bin.",
-        autocompletion=lambda: list(NAMED),
-        show_default="by the ending",
-        rich_help_panel=_RUN,
-    ),
-]
-Training = Annotated[
-    bool, typer.Option("--training", help="Save the training vectors t too (folder).", rich_help_panel=_RUN)
-]
-ReportFile = Annotated[
-    Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Show all figures of rounds at the end.", rich_help_panel=_RUN)
-]
-Cache = Annotated[
-    bool,
-    typer.Option(
-        help="Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run.",
-        rich_help_panel=DATA,
-    ),
-]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace outputs that hold something else, too.", rich_help_panel=_RUN),
-]
+
+def argument(metavar: str, text: str, *, show_default: bool = False) -> Any:
+    """Describe an argument of a command."""
+    return typer.Argument(metavar=metavar, help=text, show_default=show_default)
+
+
+def setting(metavar: str, text: str, *flags: str, panel: str | None = None, **more: Any) -> Any:
+    """Describe an option that has a value."""
+    return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
+def output_to(metavar: str, text: str) -> Any:
+    """Describe an option for what a command writes."""
+    return setting(metavar, text, "--output", "-o", show_default=False)
+
+
+def _run_flag(text: str, *flags: str) -> Any:
+    """Describe an option, of a run, that has no value."""
+    return typer.Option(*flags, help=text, rich_help_panel=_RUN)
+
+
+def completing(names: Iterable[str]) -> Callable[[], list[str]]:
+    """Return a function that lists names, for a shell that completes a value."""
+    listed = list(names)
+    return lambda: listed
+
+
+_TEXT_FILES = "Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence."
+_VECTORS = "Where to save the vectors: .txt, .vec or .bin (word2vec's formats; .gz too), or a folder."
+_FASTTEXT = "fasttext: save a model of fastText, to a .bin."
+_CACHE = "Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run."
+_BY_ENDING = {"autocompletion": completing(NAMED), "show_default": "by the ending", "panel": _RUN}
+
+CorpusFiles = Annotated[list[str], argument("CORPUS", _TEXT_FILES)]
+Output = Annotated[Path, output_to("VECTORS", _VECTORS)]
+OutputFormat = Annotated[str | None, setting("NAME", _FASTTEXT, "--format", **_BY_ENDING)]
+Training = Annotated[bool, _run_flag("Save the training vectors t too (folder).", "--training")]
+ReportFile = Annotated[Path | None, setting("FILE.json", "Write the figures of the run.", panel=_RUN)]
+Quiet = Annotated[bool, _run_flag("Show nothing but errors.", "--quiet", "-q")]
+Verbose = Annotated[bool, _run_flag("Show all figures of rounds at the end.", "--verbose")]
+Cache = Annotated[bool, typer.Option(help=_CACHE, rich_help_panel=DATA)]
+Force = Annotated[bool, _run_flag("Replace outputs that hold something else, too.", "--force")]
+Seed = Annotated[int, setting("N", "Seed of the random numbers.")]
 
 
 def from_fields(
     *classes: type[Any], only: Collection[str] = (), into: str = "options"
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace a command's parameter `into`, a dict, by the options that dataclasses' fields declare."""
+    declared = {f.name: f for cls in classes for f in fields(cls) if f.metadata.get("panel")}
+    made = [_parameter(declared[name]) for name in only or declared]
+    return lambda command: with_options(command, into, made)
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        declared = {f.name: f for cls in classes for f in fields(cls) if f.metadata.get("panel")}
-        declared = {name: declared[name] for name in only or declared}
-        own = [p for p in inspect.signature(command).parameters.values() if p.name != into]
-        made = [_parameter(f) for name, f in declared.items() if name not in {p.name for p in own}]
 
-        @wraps(command)
-        def run(**given: Any) -> None:
-            options = {p.name: given.pop(p.name) for p in made}
-            command(**given, **{into: options})
+def with_options(command: Callable[..., None], into: str, made: Iterable[inspect.Parameter]) -> Callable[..., None]:
+    """Replace a command's parameter `into`, a dict, by those `made` that the command has not itself."""
+    own = {p.name: p for p in inspect.signature(command).parameters.values() if p.name != into}
+    made = [p for p in made if p.name not in own]
 
-        required = [p for p in own if p.default is p.empty]
-        others = [p for p in own if p.default is not p.empty]
-        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in [*required, *made, *others]]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
+    @wraps(command)
+    def run(**given: Any) -> None:
+        options = {p.name: given.pop(p.name) for p in made}
+        command(**given, **{into: options})
 
-    return decorate
+    required = [p for p in own.values() if p.default is p.empty]
+    others = [p for p in own.values() if p.default is not p.empty]
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in [*required, *made, *others]]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
 
 
 def flag_of(declared: "Field[Any]") -> str:
@@ -127,12 +120,6 @@ def _choices(declared: "Field[Any]") -> Callable[[], list[str]] | None:
     """Return what a shell completes an option's value by."""
     found = list(declared.metadata["choices"] or _TABLES.get(declared.name, ()))
     return completing(found) if found else None
-
-
-def completing(names: Iterable[str]) -> Callable[[], list[str]]:
-    """Return a function that lists names, for a shell that completes a value."""
-    listed = list(names)
-    return lambda: listed
 
 
 def estimator_options(
@@ -179,31 +166,32 @@ def _declared(combiner: type[Combiner]) -> "Iterator[Field[Any]]":
 COMMENTS = "#%"
 
 
+_data = partial(option, panel=DATA)
+
+
 @dataclass
 class _GraphFile:
     """How a file of a graph is read: options of `read_graph`."""
 
-    format: str = option("auto", f"format of GRAPH: {', '.join(FORMATS)}", choices=FORMATS, panel=DATA)
-    directed: bool = option(False, "edges have a direction", panel=DATA)
-    weighted: bool | None = option(
-        None, "whether lines have a weight", unset="by the first line", flag="--weighted/--unweighted", panel=DATA
+    format: str = _data("auto", f"format of GRAPH: {', '.join(FORMATS)}", choices=FORMATS)
+    directed: bool = _data(False, "edges have a direction")
+    weighted: bool | None = _data(
+        None, "whether lines have a weight", unset="by the first line", flag="--weighted/--unweighted"
     )
-    delimiter: str | None = option(
-        None, "separator of the fields of a line: one character, or \\t", unset="by the first line", panel=DATA
+    delimiter: str | None = _data(
+        None, "separator of the fields of a line: one character, or \\t", unset="by the first line"
     )
-    comments: str = option(COMMENTS, "lines that begin with one of these are skipped; '' for none", panel=DATA)
-    header: bool = option(False, "skip the first line, a header", panel=DATA)
-    columns: str | None = option(
+    comments: str = _data(COMMENTS, "lines that begin with one of these are skipped; '' for none")
+    header: bool = _data(False, "skip the first line, a header")
+    columns: str | None = _data(
         None,
         "columns of a Parquet file: source,target or source,target,weight",
         unset="all, if two or three, else by usual names",
-        panel=DATA,
     )
-    bipartite: str | None = option(
+    bipartite: str | None = _data(
         None,
         "kinds of the two ends of edges, such as user,item: 5 and 5 are then user:5 and item:5",
         unset="one set of vertices, unless a matrix is not square",
-        panel=DATA,
     )
     kinds: Path | None = option(
         None,
@@ -212,11 +200,8 @@ class _GraphFile:
         path="file",
         panel=DATA,
     )
-    kind_prefix: str | None = option(
-        None,
-        "what stands between the kind and the rest of each vertex's name, such as : for author:12",
-        unset="none",
-        panel=DATA,
+    kind_prefix: str | None = _data(
+        None, "what stands between the kind and the rest of each vertex's name, such as : for author:12", unset="none"
     )
 
 
@@ -244,10 +229,6 @@ def saying(say: Callable[[str], None] | None = None) -> Iterator[None]:
         yield
     for warning in found:
         if issubclass(warning.category, GraphWarning):
-            (say or _print)(respelled(str(warning.message), lambda name, _: f"--{name}"))
+            (say or print_line)(respelled(str(warning.message), lambda name, _: f"--{name}"))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def _print(line: str) -> None:
-    Console(stderr=True).print(f"any2vec: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.cli import options as shared
-from any2vec.cli.options import graph_options, saying
+from any2vec.cli.options import argument, completing, graph_options, saying, setting
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
@@ -115,7 +116,6 @@ def _time(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-_PANEL = "Cluster"
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts", "metapath")
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
 _OF_BOTH = (
@@ -135,8 +135,8 @@ class _Own:
     )
 
 
-def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
-    return typer.Option(*filter(None, [flag]), metavar=metavar, help=text, rich_help_panel=_PANEL, **more)
+_cluster = partial(setting, panel="Cluster")
+_GRAPH = "With --nodes, what a host has of the graph, as of any2vec nodes: auto, whole or parts."
 
 
 @shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
@@ -144,11 +144,8 @@ def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
 def plan(
     options: dict[str, Any],
     how: dict[str, Any],
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CORPUS", help="Text files, directories; with --nodes, a graph.", show_default=False),
-    ] = None,
-    numbers: Annotated[str, _cluster("N,...", "Numbers of hosts.", flag="--hosts")] = "1,2,4,8,16,32",
+    corpus: Annotated[list[str] | None, argument("CORPUS", "Text files, directories; with --nodes, a graph.")] = None,
+    numbers: Annotated[str, _cluster("N,...", "Numbers of hosts.", "--hosts")] = "1,2,4,8,16,32",
     network: Annotated[str, _cluster("RATE", "What a host can send, such as 10Gbit or 1.25GB/s.")] = "10Gbit",
     latency: Annotated[str, _cluster("TIME", "Time of a short message, such as 50us.")] = "50us",
     memory: Annotated[str | None, _cluster("SIZE", "Memory of a host, such as 64G.", show_default="no limit")] = None,
@@ -157,32 +154,16 @@ def plan(
     speed: Annotated[
         str | None, _cluster("N", "Words a second that a host trains.", show_default="measured here, for each core")
     ] = None,
-    words: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Without CORPUS: words, such as 3.6e9.", rich_help_panel=shared.DATA),
-    ] = None,
+    words: Annotated[str | None, setting("N", "Without CORPUS: words, such as 3.6e9.", panel=shared.DATA)] = None,
     vocabulary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|FILE", help="Without CORPUS: different words, or their file.", rich_help_panel=shared.DATA
-        ),
+        str | None, setting("N|FILE", "Without CORPUS: different words, or their file.", panel=shared.DATA)
     ] = None,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="CORPUS is a graph, for any2vec nodes.", rich_help_panel=shared.DATA)
     ] = False,
-    graph: Annotated[
-        str,
-        _cluster(
-            "WHERE",
-            "With --nodes, what a host has of the graph, as of any2vec nodes: auto, whole or parts.",
-            flag="--graph",
-            autocompletion=shared.completing(GRAPHS),
-        ),
-    ] = GRAPHS[0],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a figure: .png or .svg.")
-    ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
+    graph: Annotated[str, _cluster("WHERE", _GRAPH, "--graph", autocompletion=completing(GRAPHS))] = GRAPHS[0],
+    output: Annotated[Path | None, setting("FILE", "Draw a figure: .png or .svg.", "--output", "-o")] = None,
+    json_file: Annotated[Path | None, setting("FILE", "Write all figures as JSON.", "--json")] = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:

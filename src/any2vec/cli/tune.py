@@ -1,7 +1,8 @@
 """`any2vec tune`: settings for a text or graph, found by trying them on it."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.table import Table
 from any2vec.cli import options as shared
 from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.nodes import GraphFile
-from any2vec.cli.options import graph_options, saying
+from any2vec.cli.options import graph_options, saying, setting, with_options
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cli.words import NOT_OF_DOCUMENTS, Texts
 from any2vec.io.outputs import check_writable
@@ -27,98 +28,37 @@ tune = typer.Typer(
     name="tune", cls=Errors, help="Find settings for a text or graph by trying them on it.", no_args_is_help=True
 )
 
-_Minutes = Annotated[float, typer.Option(metavar="N", help="Time to spend.")]
-_Questions = Annotated[Path | None, typer.Option(metavar="FILE", help="Judge by these analogies.")]
-_Pairs = Annotated[Path | None, typer.Option(metavar="FILE", help="Judge by the similarity of these pairs of words.")]
-_Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Judge by how well these labels are predicted.")]
-_Trials = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="TRIALS.json", help="Keep the trials; a run that was stopped goes on."),
-]
-_Page = Annotated[Path | None, typer.Option(metavar="PAGE.html", help="Write a page with figures.")]
 _CHECKPOINTS = ("checkpoint", "checkpoint_every", "checkpoint_minutes", "resume", "log", "patience", "hosts")
-
-
-@tune.command(cls=HelpfulCommand)
-@shared.estimator_options(Word2Vec, without=_CHECKPOINTS)
-def words(
-    corpus: shared.CorpusFiles,
-    options: dict[str, Any],
-    minutes: _Minutes = 10.0,
-    questions: _Questions = None,
-    pairs: _Pairs = None,
-    output: _Trials = None,
-    page: _Page = None,
-    cache: shared.Cache = True,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-) -> None:
-    """Find settings of word vectors for CORPUS."""
-    judges = {"questions": questions, "pairs": pairs}
-    how: dict[str, Any] = {"minutes": minutes, "output": output, "page": page, "force": force, "quiet": quiet}
-    _tune(Word2Vec(**options, cache="auto" if cache else None), corpus, "words", judges, **how)
-
-
-@tune.command(cls=HelpfulCommand)
-@shared.estimator_options(Doc2Vec, without=(*_CHECKPOINTS, *NOT_OF_DOCUMENTS))
-def documents(
-    texts: Texts,
-    options: dict[str, Any],
-    minutes: _Minutes = 10.0,
-    labels: _Labels = None,
-    output: _Trials = None,
-    page: _Page = None,
-    cache: shared.Cache = True,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-) -> None:
-    """Find settings of document vectors for TEXTS."""
-    how: dict[str, Any] = {"minutes": minutes, "output": output, "page": page, "force": force, "quiet": quiet}
-    _tune(Doc2Vec(**options, cache="auto" if cache else None), texts, "documents", {"labels": labels}, **how)
-
-
-@tune.command(cls=HelpfulCommand)
-@shared.estimator_options(Node2Vec, without=_CHECKPOINTS)
-@graph_options
-def nodes(
-    source: GraphFile,
-    options: dict[str, Any],
-    how: dict[str, Any],
-    minutes: _Minutes = 10.0,
-    labels: _Labels = None,
-    output: _Trials = None,
-    page: _Page = None,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-) -> None:
-    """Find settings of vectors of the vertices of GRAPH."""
-    given: dict[str, Any] = {"minutes": minutes, "output": output, "page": page, "force": force, "quiet": quiet}
-    with saying():
-        _tune(Node2Vec(**options), source, "nodes", {"labels": labels}, **given, **how)
+_TRIALS = "Keep the trials; a run that was stopped goes on."
 
 
 def _tune(
     model: Estimator,
     source: Any,
     command: str,
-    judges: dict[str, Path | None],
-    *,
-    minutes: float,
-    output: Path | None,
-    page: Path | None,
-    force: bool,
-    quiet: bool,
-    **how: Any,
+    how: dict[str, Any],
+    minutes: Annotated[float, setting("N", "Time to spend.")] = 10.0,
+    questions: Annotated[Path | None, setting("FILE", "Judge by these analogies.")] = None,
+    pairs: Annotated[Path | None, setting("FILE", "Judge by the similarity of these pairs of words.")] = None,
+    labels: Annotated[Path | None, setting("FILE", "Judge by how well these labels are predicted.")] = None,
+    output: Annotated[Path | None, setting("TRIALS.json", _TRIALS, "--output", "-o")] = None,
+    page: Annotated[Path | None, setting("PAGE.html", "Write a page with figures.")] = None,
+    cache: shared.Cache = True,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
 ) -> None:
-    """Tune, and print what was found."""
+    """Tune, and print what was found; `how` says how the source is read."""
     check_one_process("settings are tried", f"tune {command}")
+    judges = {name: file for name, file in (("questions", questions), ("pairs", pairs), ("labels", labels)) if file}
     sources = [source] if isinstance(source, str) else source
-    check_apart([*sources, *map(str, filter(None, judges.values()))], {"the trials": output, "the page": page})
+    check_apart([*sources, *map(str, judges.values())], {"the trials": output, "the page": page})
     if page:
         check_page(page)
         check_writable(page, PAGE, force=force)
     display = display_for(Console(stderr=True), quiet=quiet)
     model.set_params(verbose=display)
+    if not cache:
+        model.set_params(cache=None)
     with announcing_compilation(display.say):
         found = search(model, source, minutes=minutes, output=output, force=force, **judges, **how)
     display.close()
@@ -131,6 +71,38 @@ def _tune(
     if page:
         found.write_page(page, title=f"{Path(sources[0]).name}: settings of any2vec", force=force)
         display.say(f"the page is in {page}")
+
+
+def _search_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a command's parameter `given` by the options of `_tune`."""
+    made = [p for p in signature(_tune).parameters.values() if p.default is not p.empty and p.name not in without]
+    return lambda command: with_options(command, "given", made)
+
+
+@tune.command(cls=HelpfulCommand)
+@shared.estimator_options(Word2Vec, without=_CHECKPOINTS)
+@_search_options("labels")
+def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Find settings of word vectors for CORPUS."""
+    _tune(Word2Vec(**options), corpus, "words", {}, **given)
+
+
+@tune.command(cls=HelpfulCommand)
+@shared.estimator_options(Doc2Vec, without=(*_CHECKPOINTS, *NOT_OF_DOCUMENTS))
+@_search_options("questions", "pairs")
+def documents(texts: Texts, options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Find settings of document vectors for TEXTS."""
+    _tune(Doc2Vec(**options), texts, "documents", {}, **given)
+
+
+@tune.command(cls=HelpfulCommand)
+@shared.estimator_options(Node2Vec, without=_CHECKPOINTS)
+@graph_options
+@_search_options("questions", "pairs", "cache")
+def nodes(source: GraphFile, options: dict[str, Any], how: dict[str, Any], given: dict[str, Any]) -> None:
+    """Find settings of vectors of the vertices of GRAPH."""
+    with saying():
+        _tune(Node2Vec(**options), source, "nodes", how, **given)
 
 
 def _given(model: Estimator, without: Container[str]) -> Iterator[str]:

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options as shared
-from any2vec.cli.options import Force, saying
+from any2vec.cli.help import print_facts
+from any2vec.cli.options import argument, completing, output_to, saying, setting
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, UnknownWordError, counted, escaped, shown
@@ -38,22 +39,19 @@ from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.maps import TOP
 from any2vec.vectors.neighbours import Similar
 
-VectorsFile = Annotated[
-    Path, typer.Argument(metavar="VECTORS", help="A file or folder of vectors.", show_default=False)
-]
-_TopN = Annotated[int, typer.Option(metavar="N", help="Number of answers.")]
+VectorsFile = Annotated[Path, argument("VECTORS", "A file or folder of vectors.")]
+_TopN = Annotated[int, setting("N", "Number of answers.")]
+_WORDS = "Words. Without any: a prompt, or standard input, a word per line."
+_LISTED = "Which words: a file with a word per line, or words with commas between."
+_LABEL_FORMAT = f"Format of the labels: {', '.join(LABEL_FORMATS)}; with labels, line i lists the words of label i."
 
 
 def similar(
     vectors: VectorsFile,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="WORD", help="Words. Without any: a prompt, or standard input, a word per line."),
-    ] = None,
+    words: Annotated[list[str] | None, argument("WORD", _WORDS, show_default=True)] = None,
     topn: _TopN = 10,
     feature: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A feature, such as brand=x; several are those of one new item."),
+        list[str] | None, setting("NAME", "A feature, such as brand=x; several are those of one new item.")
     ] = None,
 ) -> None:
     """Show the words most similar to each WORD, with their cosines."""
@@ -61,14 +59,12 @@ def similar(
     loaded = load(vectors)
     if loaded.untrained:
         raise Any2VecError(loaded.untrained)
-    console = Console()
     if feature:
         try:
             answers = loaded.most_similar(loaded.vector_of_features(feature), topn=topn)
         except Any2VecError as error:
             raise Any2VecError(f"{vectors}: {error}") from None
-        console.print(Text(escaped(" ".join(feature)), style="bold"), soft_wrap=True)
-        console.print(neighbours(answers))
+        _answer(" ".join(feature), answers)
         if not words:
             return
     unknown = False
@@ -79,18 +75,17 @@ def similar(
         except Any2VecError as error:
             typer.secho(escaped(f"any2vec: {vectors}: {error}"), fg="red", err=True)
             unknown = not prompts
-            continue
-        console.print(Text(escaped(word), style="bold"), soft_wrap=True)
-        console.print(neighbours(answers))
+        else:
+            _answer(word, answers)
     if unknown:
         raise typer.Exit(1)
 
 
 def analogy(
     vectors: VectorsFile,
-    a: Annotated[str, typer.Argument(metavar="A", help="Such as man.", show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="Such as king.", show_default=False)],
-    c: Annotated[str, typer.Argument(metavar="C", help="Such as woman.", show_default=False)],
+    a: Annotated[str, argument("A", "Such as man.")],
+    b: Annotated[str, argument("B", "Such as king.")],
+    c: Annotated[str, argument("C", "Such as woman.")],
     topn: _TopN = 10,
 ) -> None:
     """Find what is to C as B is to A: man king woman gives queen."""
@@ -99,8 +94,12 @@ def analogy(
         answers = load(vectors).analogy(a, b, c, topn)
     except UnknownWordError as error:
         raise Any2VecError(f"{vectors}: {error}") from None
+    _answer(f"{a} : {b} = {c} : ?", answers)
+
+
+def _answer(question: str, answers: Similar) -> None:
     console = Console()
-    console.print(Text(escaped(f"{a} : {b} = {c} : ?"), style="bold"), soft_wrap=True)
+    console.print(Text(escaped(question), style="bold"), soft_wrap=True)
     console.print(neighbours(answers))
 
 
@@ -131,11 +130,16 @@ def _words_of_standard_input() -> Iterator[str]:
 
 def neighbours(answers: Similar) -> Table:
     """Lay out words with their cosines, one per line."""
+    return figures(*((f"  {escaped(answer)}", f"{cosine:.3f}") for answer, cosine in answers))
+
+
+def figures(*rows: tuple[str, str]) -> Table:
+    """Lay out names and figures, one per line."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(justify="right")
-    for answer, cosine in answers:
-        table.add_row(Text("  " + escaped(answer)), f"{cosine:.3f}")
+    for name, figure in rows:
+        table.add_row(Text(name), figure)
     return table
 
 
@@ -147,13 +151,7 @@ def info(vectors: VectorsFile) -> None:
 
     Vectors of a folder are mapped, not loaded. A vector that is not finite is an error.
     """
-    found = load(vectors)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in _facts(found, vectors):
-        table.add_row(name, Text(escaped(text)))
-    Console().print(table)
+    print_facts(_facts(load(vectors), vectors))
 
 
 def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
@@ -187,28 +185,14 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
 def export(
     vectors: VectorsFile,
     to: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help=f"{', '.join(TARGETS)}.",
-            autocompletion=lambda: list(TARGETS),
-            show_default=False,
-        ),
+        str, setting("WHAT", f"{', '.join(TARGETS)}.", autocompletion=completing(TARGETS), show_default=False)
     ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="OUT", help="The file or folder to write.", show_default=False),
-    ],
-    top: Annotated[
-        int | None, typer.Option(metavar="N", help="Write the N most frequent words only.", show_default="all")
-    ] = None,
+    output: Annotated[Path, output_to("OUT", "The file or folder to write.")],
+    top: Annotated[int | None, setting("N", "Write the N most frequent words only.", show_default="all")] = None,
     neighbours: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="For embedding-atlas: neighbours per word; 0: none.", show_default="15"),
+        int | None, setting("N", "For embedding-atlas: neighbours per word; 0: none.", show_default="15")
     ] = None,
-    language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="For spacy: the code of a language.", show_default="xx")
-    ] = None,
+    language: Annotated[str | None, setting("CODE", "For spacy: the code of a language.", show_default="xx")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that holds something else, too.")] = False,
 ) -> None:
     """Write VECTORS for another program: a map, a model, a table."""
@@ -233,48 +217,22 @@ def export(
 
 def map(  # noqa: A001  (the command's name)
     vectors: VectorsFile,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A page (.html), or a picture (.png, .svg).", show_default=False
-        ),
-    ],
-    method: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="How: umap, pca or tsne.", autocompletion=shared.completing(METHODS)),
-    ] = "umap",
-    words: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Which words: a file with a word per line, or words with commas between.",
-            show_default=False,
-        ),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option(metavar="N", help="How many words, the most frequent.", show_default=f"{TOP:,}")
-    ] = None,
+    output: Annotated[Path, output_to("FILE", "A page (.html), or a picture (.png, .svg).")],
+    method: Annotated[str, setting("NAME", "How: umap, pca or tsne.", autocompletion=completing(METHODS))] = "umap",
+    words: Annotated[str | None, setting("FILE", _LISTED, show_default=False)] = None,
+    top: Annotated[int | None, setting("N", "How many words, the most frequent.", show_default=f"{TOP:,}")] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Colours: lines of a word and its label.", show_default=False),
+        Path | None, setting("FILE", "Colours: lines of a word and its label.", show_default=False)
     ] = None,
     file_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"Format of the labels: {', '.join(LABEL_FORMATS)}; with labels, line i lists the words of label i.",
-            autocompletion=shared.completing(LABEL_FORMATS),
-        ),
+        str, setting("NAME", _LABEL_FORMAT, "--format", autocompletion=completing(LABEL_FORMATS))
     ] = "auto",
     header: Annotated[bool, typer.Option("--header", help="Skip the first line of the labels, a header.")] = False,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labels of words that have no vector.")
     ] = False,
-    clusters: Annotated[
-        int | None, typer.Option(metavar="N", help="Colours: N classes of k-means.", show_default=False)
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")] = 1,
+    clusters: Annotated[int | None, setting("N", "Colours: N classes of k-means.", show_default=False)] = None,
+    seed: shared.Seed = 1,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -342,11 +300,9 @@ def _logged_by(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="What --report or --log wrote; the run may go on.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="Where to write the page.", show_default=False)
-    ],
-    force: Force = False,
+    run: Annotated[Path, argument("RUN", "What --report or --log wrote; the run may go on.", show_default=True)],
+    output: Annotated[Path, output_to("PAGE.html", "Where to write the page.")],
+    force: shared.Force = False,
 ) -> None:
     """Show a run as a page, with figures.
 

@@ -3,7 +3,6 @@
 import difflib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -15,6 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from any2vec import cluster
+from any2vec.cli import options as shared
 from any2vec.cli.training import Job
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.machine import usable_cores
@@ -192,35 +192,27 @@ _HELP = {"-help", "--help", "-h", "--help-all"}
 
 
 def word2vec(
-    flags: Annotated[
-        list[str] | None, typer.Argument(metavar="-FLAG VALUE ...", help="word2vec's flags.", show_default=False)
-    ] = None,
+    flags: Annotated[list[str] | None, shared.argument("-FLAG VALUE ...", "word2vec's flags.")] = None,
 ) -> None:
     """Do what the program word2vec does, with its flags and files."""
     arguments = flags or []
     if not arguments or not _HELP.isdisjoint(arguments):
         typer.echo(usage())
         return
-    with _named_as_flags():
+    try:
         with together(cluster.connect()):
             values = parse(arguments)
         _run(values, "-negative" in arguments)
-
-
-@contextmanager
-def _named_as_flags() -> Iterator[None]:
-    """Name parameters as word2vec's flags in errors of the block."""
-
-    def as_flag(name: str, value: str | None) -> str | None:
-        if name == "force":
-            return "-force 1"
-        return f"-{NAMES[name]}" + (f" {value}" if value else "") if name in NAMES else None
-
-    try:
-        yield
     except Any2VecError as error:
-        error.args = (respelled(str(error), as_flag),)
+        error.args = (respelled(str(error), _as_flag),)
         raise
+
+
+def _as_flag(name: str, value: str | None) -> str | None:
+    """Spell a parameter as word2vec's flag is."""
+    if name == "force":
+        return "-force 1"
+    return f"-{NAMES[name]}" + (f" {value}" if value else "") if name in NAMES else None
 
 
 def _run(flags: dict[str, Any], negative_given: bool) -> None:

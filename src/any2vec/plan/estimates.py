@@ -1,11 +1,10 @@
 """Estimates of a run: rows, bytes, memory and seconds of a scheme on so many hosts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
@@ -77,28 +76,25 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimator:
-    """Estimates what training takes; `planning.make_plan` documents the parameters.
-
-    If `even`, hosts own as many vertices each, as those of the papers.
-    """
+    """Estimates what training takes."""
 
     text: Text
     options: Options
     cluster: Cluster
     speeds: Speeds
-    even: bool = False
+    even: bool = False  # whether hosts own as many vertices each, as those of the papers
 
     def estimates(self, hosts: int) -> Iterator[Estimate]:
         """Estimate each scheme that the options allow, on so many hosts."""
         if hosts == 1:
             yield self.alone
             return
-        rounds = _Rounds.of(self, hosts)
+        rounds = self._rounds(hosts)
         for name, scheme in SCHEMES.items():
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
             if refused or (scheme.pools and not self.operator.draws_negatives):
                 continue
-            yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(name, rounds)
+            yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(hosts, name, rounds)
 
     @cached_property
     def alone(self) -> Estimate:
@@ -106,9 +102,8 @@ class Estimator:
         text, dim = self.text, self.options.dim
         rows = formulas.rows(text, self.operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
         memory = formulas.memory("rep-opt", text, self.operator, dim, rows.owned)
-        touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
-        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
-        return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds)
+        seconds = (0.0, self._words / self._speed, 0.0, 0.0)
+        return self._estimate(1, ONE_HOST, self.options.epochs, memory, seconds, (rows.e.sum(), rows.t.sum()))
 
     @cached_property
     def operator(self) -> Operator:
@@ -125,18 +120,33 @@ class Estimator:
         """Words per second of a host: its cores share the memory, but are taken to be as fast as one alone."""
         return self.speeds.words * self.cluster.cores
 
-    def _by_rows(self, scheme: str, rounds: "_Rounds") -> Estimate:
+    def _rounds(self, hosts: int) -> list[tuple[float, int, formulas.Rows]]:
+        """Return the rounds of a run by rows: the share of an epoch, how often, and the rows."""
+        text, options, operator = self.text, self.options, self.operator
+        kept = text.counts * text.keep(options.sample)
+        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
+        visits = float(met) / formulas.number_of_rows(text, operator)
+        long = combiner_of(options.combine).long_rounds
+        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
+        first, usual = round_shares(rounds, hosts)
+        shares = [(share, 1) for share in first.tolist()]
+        shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
+        lengths, times = round_lengths(rounds, hosts, options.epochs)
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if self.even else times)
+        return [(share, often, rows.at(lengths, share)) for share, often in shares]
+
+    def _by_rows(self, hosts: int, scheme: str, rounds: list[tuple[float, int, formulas.Rows]]) -> Estimate:
         """Add up rounds; a host inspects the next one, and prepares to combine, while it sends."""
-        hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
+        dim, cluster, speeds, count = self.options.dim, self.cluster, self.speeds, sum(times for _, times, _ in rounds)
         combiner, row = combiner_of(self.options.combine), 4 * padded_width(dim)
-        sent, of_first, calls = formulas.moments(combiner, rounds.count, hosts, dim)
+        sent, of_first, calls = formulas.moments(combiner, count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
-        due = formulas.balances(combiner, rounds.count, hosts)
-        rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / rounds.count, 0.0
+        due = formulas.balances(combiner, count, hosts)
+        rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / count, 0.0
         seconds[2] = due * speeds.balanced
         seconds[3] = seconds_of(of_first, cluster)
-        for share, times in rounds.shares:
-            words, rows = share * self.text.words / hosts, rounds.rows(share)
+        for share, times, rows in rounds:
+            words = share * self.text.words / hosts
             traffic = formulas.traffic(scheme, rows, dim, self.options.wire, rebalanced)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
@@ -153,10 +163,7 @@ class Estimator:
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
             how = rows.owned, traffic.buffers, self.options.wire
             memory = max(memory, formulas.memory(scheme, self.text, self.operator, dim, *how))
-        found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
-        taken = dict(zip(PHASES, seconds.tolist(), strict=True))
-        latency = formulas.seconds_waited(calls, cluster)
-        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, taken, latency, hidden)
+        return self._estimate(hosts, scheme, count, memory, seconds.tolist(), touched / count, sent, calls, hidden)
 
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
@@ -169,64 +176,35 @@ class Estimator:
         traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)
         share = ColumnLayout(dim, hosts).width / padded_width(dim)  # both are padded, columns to 16 in a block
         computation = share * words / self.speeds.words + words / self.speeds.inspected
-        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation}
-        seconds["communication"] = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
+        communication = sum(formulas.seconds_sent(one, self.cluster) for one in traffic.phases)
         memory = formulas.memory("columns", text, self.operator, dim, np.zeros(hosts))
-        latency = formulas.seconds_waited(traffic.calls, self.cluster)
-        return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, latency)
+        seconds = (0.0, computation, 0.0, communication)
+        return self._estimate(hosts, "columns", rounds, memory, seconds, (0.0, 0.0), traffic.sent, traffic.calls)
 
     def _estimate(
         self,
         hosts: int,
         scheme: str,
         rounds: int,
-        touched: dict[str, float],
-        sent: float,
         memory: float,
-        seconds: dict[str, float],
-        latency: float = 0.0,
+        seconds: Sequence[float],
+        touched: Iterable[float],
+        sent: float = 0.0,
+        calls: float = 0.0,
         hidden: float = 0.0,
     ) -> Estimate:
-        seconds = seconds | {"communication": seconds["communication"] + latency}
-        text, graph = self.text, self.text.graph
-        sizes = Sizes(text.words, text.sentences, self.options.epochs)
-        walking = None if graph is None else graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
-        training = memory + walking.held if walking else memory
-        memory = max(walking.reading, walking.memory, training) if walking else memory
+        """Add the walks before training, and what calls wait for, which is no part of the `seconds` by phase."""
+        latency = formulas.seconds_waited(calls, self.cluster)
+        phases = dict(zip(PHASES, (*seconds[:3], seconds[3] + latency), strict=True))
+        rows = dict(zip("et", map(float, touched), strict=True))
+        text, graph, walking, training = self.text, self.text.graph, None, memory
+        if graph is not None:
+            sizes = Sizes(text.words, text.sentences, self.options.epochs)
+            walking = graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
+            training = memory + walking.held
+            memory = max(walking.reading, walking.memory, training)
         fits, price = memory <= self.cluster.memory, self.cluster.price
-        given = hosts, scheme, rounds, touched, sent, memory, training, fits, seconds, latency, hidden, walking
+        given = hosts, scheme, rounds, rows, sent, memory, training, fits, phases, latency, hidden, walking
         one = Estimate(*given, 1.0, None)
         cost = None if price is None else price * hosts * one.total / 3600
         return replace(one, speed_up=1.0 if hosts == 1 else self.alone.total / one.total, cost=cost)
-
-
-@dataclass(frozen=True)
-class _Rounds:
-    """The rounds of a run by rows: shares of an epoch, and how often; and the rows of some lengths."""
-
-    hosts: int
-    shares: list[tuple[float, int]]
-    lengths: NDArray[np.float64]
-    known: formulas.Rows
-
-    @classmethod
-    def of(cls, run: Estimator, hosts: int) -> "_Rounds":
-        text, options, operator = run.text, run.options, run.operator
-        kept = text.counts * text.keep(options.sample)
-        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
-        visits = float(met) / formulas.number_of_rows(text, operator)
-        long = combiner_of(options.combine).long_rounds
-        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
-        first, usual = round_shares(rounds, hosts)
-        shares = [(share, 1) for share in first.tolist()]
-        shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
-        lengths, times = round_lengths(rounds, hosts, options.epochs)
-        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if run.even else times)
-        return cls(hosts, shares, lengths, rows)
-
-    @property
-    def count(self) -> int:
-        return sum(times for _, times in self.shares)
-
-    def rows(self, share: float) -> formulas.Rows:
-        return self.known.at(self.lengths, share)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +126,7 @@ class Speeds:
 def measure(text: Text, options: Options) -> Speeds:
     """Measure with a part of the text, or words drawn by its counts, and with walks on the graph; takes some seconds.
 
-    Raises
-    ------
-    Any2VecError
-        If not even a model of a thousand vertices fits into the memory here.
+    It is an Any2VecError if not even a model of a thousand vertices fits into the memory here.
     """
     options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
     with threadpool_limits(1, "blas"):
@@ -157,12 +155,12 @@ def _sample(text: Text, operator: Operator, dim: int, most: int) -> Corpus:
         raise Any2VecError(f"`dim` is {dim:,}: there are only {size(has, memory=True)} of memory here to measure with")
     if text.worklist is not None and room >= number:
         counts, worklist = text.counts.astype(np.int64), _beginning(text.worklist, most)
-        return _corpus(_numbered(counts), worklist, operator.rows)
+        return _corpus(counts, worklist, operator.rows)
     counts, rows = _fitting(text, operator, int(room))
     chances = np.cumsum(counts / counts.sum())
     drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
     worklist = StoredWorklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
-    return _corpus(_numbered(counts), worklist, rows)
+    return _corpus(counts, worklist, rows)
 
 
 def _fitting(text: Text, operator: Operator, room: int) -> tuple[NDArray[np.int64], WordRows | None]:
@@ -179,10 +177,6 @@ def _fitting(text: Text, operator: Operator, room: int) -> tuple[NDArray[np.int6
         vertices = max(int(vertices * min(room / rows.number, _LESS)), _FEWEST)
 
 
-def _numbered(counts: NDArray[np.int64]) -> Vocabulary:
-    return Vocabulary([str(i) for i in range(len(counts))], counts)
-
-
 def _beginning(worklist: Worklist, words: int) -> StoredWorklist:
     """Copy the sentences that begin before a position."""
     ids, lengths = list[NDArray[np.int32]](), [np.zeros(1, np.int64)]
@@ -193,8 +187,9 @@ def _beginning(worklist: Worklist, words: int) -> StoredWorklist:
     return StoredWorklist(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
 
-def _corpus(vocabulary: Vocabulary, worklist: StoredWorklist, rows: WordRows | None) -> Corpus:
-    n = worklist.size
+def _corpus(counts: NDArray[np.int64], worklist: StoredWorklist, rows: WordRows | None) -> Corpus:
+    """Make a corpus for one host, whose words are numbers."""
+    n, vocabulary = worklist.size, Vocabulary([str(i) for i in range(len(counts))], counts)
     cuts = np.array([0, n], np.int64)
     return Corpus(vocabulary, worklist, n, len(worklist), 0, cuts, range(1), True, {}, Path(), rows=rows)
 
@@ -202,7 +197,7 @@ def _corpus(vocabulary: Vocabulary, worklist: StoredWorklist, rows: WordRows | N
 def _trained(corpus: Corpus, options: Options, words: int) -> float:
     """Train on the first words; return how many a second."""
     worklist, report = _beginning(corpus.worklist, words), Report(options={})
-    train(_corpus(corpus.vocabulary, worklist, corpus.rows), options, alone(), Quiet(), report)
+    train(_corpus(corpus.vocabulary.counts, worklist, corpus.rows), options, alone(), Quiet(), report)
     return worklist.size / max(sum(report.rounds.seconds["computation"]), 1e-9)  # CPU seconds: other programs may run
 
 
@@ -234,14 +229,15 @@ def _merging(options: Options) -> tuple[float, float, float]:
         with Workers(1, context.channel.communicator) as workers:
             seconds.append(min(merge(context.masters, {"e": changes}, combiner, workers).seconds for _ in range(3)))
         if combiner.keeps_balance:
-            balance = Balance(context.masters, context.channel)
-            balanced = _balancing(balance, {"e": changes, "t": changes})
+            balance, both = Balance(context.masters, context.channel), {"e": changes, "t": changes}
+            balanced = _seconds(partial(_rebalance, balance, both), 3)
     part = max(seconds[1] - seconds[0], 0.0) / (2 * _ROWS)
     return part, max(seconds[0] / _ROWS - 2 * part, 0.0), balanced
 
 
-def _balancing(balance: Balance, changes: dict[str, Changes]) -> float:
-    return _seconds(lambda: (balance.begin(0, changes), balance.end(0)), 3)  # type: ignore[func-returns-value]
+def _rebalance(balance: Balance, changes: dict[str, Changes]) -> None:
+    balance.begin(0, changes)
+    balance.end(0)
 
 
 def _preparing(options: Options, rows: int) -> float:

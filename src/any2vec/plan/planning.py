@@ -67,29 +67,10 @@ class Plan:
 
 
 def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) -> Plan:
-    """Estimate what training takes.
+    """Estimate what training takes with each number of hosts and scheme that the options allow.
 
-    Parameters
-    ----------
-    text : Text
-        What is trained on.
-    options : Options
-        How; ``threads``, ``hosts`` and ``scheme`` are not read.
-    cluster : Cluster
-        Where.
-    speeds : Speeds
-        What a thread does.
-
-    Returns
-    -------
-    Plan
-        With an estimate for each number of hosts and scheme that the options allow.
-
-    Raises
-    ------
-    Any2VecError
-        If there are more hosts than words, the memory of the hosts does not suffice for any scheme, or that of this
-        machine for the plan of a Huffman tree.
+    Their `threads`, `hosts` and `scheme` are not read. It is an Any2VecError if there are more hosts than words, the
+    memory of the hosts suffices for no scheme, or that of this machine not for the plan of a Huffman tree.
     """
     if max(cluster.hosts) > text.words:
         raise Any2VecError(
@@ -182,7 +163,8 @@ def _draw(plan: Plan) -> "Figure":
     left.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
     left.set_title("Time by scheme" + "; x: memory does not suffice" * any(not one.fits for one in plan.estimates))
     left.legend(frameon=False, fontsize=8)
-    fastest = [best for number in hosts if (best := _fastest(plan, number))]
+    fitting = [[one for one in plan.estimates if one.hosts == number and one.fits] for number in hosts]
+    fastest = [min(some, key=lambda one: one.total) for some in fitting if some]
     below = [0.0] * len(fastest)
     phases = {phase: [one.seconds[phase] for one in fastest] for phase in PHASES}
     phases |= {"walks": [one.walking.seconds for one in fastest if one.walking]} if plan.speeds.walks else {}
@@ -201,8 +183,3 @@ def _draw(plan: Plan) -> "Figure":
         axes.set_ylabel({"h": "hours", "min": "minutes", "s": "seconds"}[name])
         axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _fastest(plan: Plan, hosts: int) -> Estimate | None:
-    found = [one for one in plan.estimates if one.hosts == hosts and one.fits]
-    return min(found, key=lambda one: one.total, default=None)

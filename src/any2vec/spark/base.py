@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.spark.hosts import slots
-from any2vec.spark.params import HostParams
+from any2vec.spark.params import HostParams, without_method
 
 _WORTH_A_HOST = 1000  # rows
 _THEIRS = {
@@ -31,12 +31,14 @@ _THEIRS = {
     "ns_exponent": "nsExponent",
     "shrink_windows": "shrinkWindows",
     "min_count": "minCount",
-    "hosts": "numHosts",
     "walks": "numWalks",
     "length": "walkLength",
     "checkpoint_minutes": "checkpointMinutes",
 }
 """Parameters by the names that any2vec's own estimators have for them."""
+
+_ALIKE = ("negative", "sample", "combine", "scheme", "wire", "rounds", "subwords", "buckets", "features")
+"""Parameters whose names are the same."""
 
 
 class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsWritable):
@@ -55,6 +57,17 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
         except Any2VecError as error:
             raise Any2VecError(respelled(str(error), _as_parameter)) from error
 
+    def __init_subclass__(cls) -> None:
+        """Give the class a method ``set...`` for each parameter that has none."""
+        super().__init_subclass__()
+        for name, title in without_method(cls, "set").items():
+
+            def put(self: Any, value: Any, name: str = name) -> Any:
+                return self._set(**{name: value})
+
+            put.__name__, put.__doc__ = title, f"Set `{name}`."
+            setattr(cls, title, put)
+
     def setParams(self, **given: Any) -> Self:
         """Set parameters, by their names."""
         return self._set(**given)
@@ -68,38 +81,20 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
     def _trained(self, dataset: DataFrame) -> Any:
         """Train; return the model."""
 
-    def _options(self, **more: Any) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         """Return the parameters as options of any2vec's estimators."""
-        options = {
-            "dim": self.getVectorSize(),
-            "window": self.getWindowSize(),
-            "epochs": self.getMaxIter(),
-            "alpha": self._set_here(self.stepSize),
-            "seed": (self.getSeed() or 0) % (1 << 31),
-            "negative": self.getNegative(),
-            "ns_exponent": self._set_here(self.nsExponent),
-            "shrink_windows": self.getShrinkWindows(),
-            "min_alpha": self._given(self.minAlpha),
-            "sample": self.getSample(),
-            "combine": self.getCombine(),
-            "scheme": self.getScheme(),
-            "wire": self.getWire(),
-            "subwords": self._given(self.subwords),
-            "buckets": self.getBuckets(),
-            "features": Features.parse(self._given(self.features)),
-            "checkpoint": "checkpoints",  # in the model's folder
-            "checkpoint_minutes": self.getCheckpointMinutes(),
-        }
-        rounds = self._given(self.rounds)
-        return options | ({} if rounds is None else {"rounds": rounds}) | more
+        names = _THEIRS | {name: name for name in _ALIKE}
+        options = {ours: self._given(self.getParam(one)) for ours, one in names.items() if self.hasParam(one)}
+        for name, param in (("alpha", self.stepSize), ("ns_exponent", self.nsExponent)):
+            if not self.isSet(param):  # then the operator has a default
+                options[name] = None
+        options["seed"] = (self.getSeed() or 0) % (1 << 31)
+        options["features"] = Features.parse(options["features"])
+        return options | {"checkpoint": "checkpoints"}  # in the model's folder
 
     def _given(self, param: Param[Any]) -> Any:
-        """Return the value of a parameter that has no default; None if it is not set."""
+        """Return the value of a parameter; None if it is not set, and has no default."""
         return self.getOrDefault(param) if self.isDefined(param) else None
-
-    def _set_here(self, param: Param[Any]) -> Any:
-        """Return the value of a parameter; None if it is not set, so that it has the default of the operator."""
-        return self.getOrDefault(param) if self.isSet(param) else None
 
     def _model(self, kind: type[Any], folder: Path, report: dict[str, Any]) -> Any:
         """Return the model of a run, without the features of all tokens, which its vectors have."""
@@ -183,6 +178,5 @@ def _new_folder(parent: str | None) -> Path:
 
 def _as_parameter(name: str, value: str | None) -> str | None:
     """Spell a parameter of any2vec's as Spark's is."""
-    if name not in _THEIRS:
-        return None
-    return f"`{_THEIRS[name]}`" if value is None else f"`{_THEIRS[name]}={value}`"
+    theirs = "numHosts" if name == "hosts" else _THEIRS.get(name)
+    return theirs and (f"`{theirs}`" if value is None else f"`{theirs}={value}`")

@@ -20,12 +20,10 @@ from any2vec.spark.params import (
     check_vertices,
     column_named,
     vertex_column,
-    with_setters,
 )
 from any2vec.sync.wire import USUAL
 
 
-@with_setters
 class Word2Vec(HostEstimator, Word2VecParams):
     """Word2Vec on a Spark cluster: parameters, setters and getters as in ``pyspark.ml.feature.Word2Vec``.
 
@@ -98,8 +96,8 @@ class Word2Vec(HostEstimator, Word2VecParams):
         super().__init__()
         self.setParams(**self._input_kwargs)
 
-    def _trained(self, dataset: DataFrame) -> Word2VecModel:
-        options = self._options(min_count=self.getMinCount())
+    def _trained(self, dataset: DataFrame) -> Any:
+        options = self._options()
         models.Word2Vec(**options).check()
         longest = self.getMaxSentenceLength()
         if longest < 1:
@@ -111,9 +109,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         hosts = self._hosts(words)
         with model_folder(self._given(self.modelDir)) as folder:
             program = host_program(options, column, longest, str(folder))
-            report = run(partitioned(words, hosts), hosts, program)
-        model: Word2VecModel = self._model(Word2VecModel, folder, report)
-        return model
+            return self._model(Word2VecModel, folder, run(partitioned(words, hosts), hosts, program))
 
 
 def _checked(dataset: DataFrame, column: str) -> Column:
@@ -128,7 +124,6 @@ def _checked(dataset: DataFrame, column: str) -> Column:
     return column_named(column)
 
 
-@with_setters
 class DeepWalk(HostEstimator, DeepWalkParams):
     """DeepWalk on a Spark cluster: vectors of the vertices of a graph, whose edges are the rows of a data frame.
 
@@ -204,8 +199,8 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         super().__init__()
         self.setParams(**self._input_kwargs)
 
-    def _trained(self, dataset: DataFrame) -> DeepWalkModel:
-        options = self._options(walks=self.getNumWalks(), length=self.getWalkLength())
+    def _trained(self, dataset: DataFrame) -> Any:
+        options = self._options()
         models.DeepWalk(**options).check()
         weight = self._given(self.weightCol)
         names = [self.getSrcCol(), self.getDstCol()] + ([] if weight is None else [weight])
@@ -225,6 +220,5 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         with model_folder(self._given(self.modelDir)) as folder:
             edges.write.parquet(f"file://{folder}/edges")
             program = walking_program(options, self.getDirected(), names, str(folder))
-            report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
-        model: DeepWalkModel = self._model(DeepWalkModel, folder, report)
-        return model
+            tasks = dataset.sparkSession.range(0, hosts, 1, hosts)
+            return self._model(DeepWalkModel, folder, run(tasks, hosts, program))

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
@@ -14,8 +14,6 @@ from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, Inte
 from any2vec.corpus.parts import BUCKETS, Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.sync.wire import USUAL, WIRES
-
-C = TypeVar("C")
 
 
 def _param(name: str, doc: str, convert: Any) -> Any:
@@ -35,38 +33,13 @@ def _features(value: Any) -> str | dict[str, list[str]]:
     return {token: [content["names"][n] for n in numbers] for token, numbers in content["tokens"].items()}
 
 
-def _named(cls: type[Any]) -> dict[str, str]:
-    """Names of a class's parameters, as their methods have them."""
-    names = [name for name in dir(cls) if isinstance(getattr(cls, name), Param)]
-    return {name: name[0].upper() + name[1:] for name in names}
+def without_method(cls: type[Any], verb: str) -> dict[str, str]:
+    """Return a class's parameters that lack a method such as ``getSeed``, and its name."""
+    names = [name for name in dir(cls) if isinstance(getattr(cls, name, None), Param)]
+    titles = {name: f"{verb}{name[0].upper()}{name[1:]}" for name in names}
+    return {name: title for name, title in titles.items() if not hasattr(cls, title)}
 
 
-def _with_getters(cls: type[C]) -> type[C]:
-    """Give a class of parameters a method ``get...`` for each that has none."""
-    for name, title in _named(cls).items():
-        if not hasattr(cls, f"get{title}"):
-
-            def get(self: Any, name: str = name) -> Any:
-                return self.getOrDefault(name)
-
-            get.__name__, get.__doc__ = f"get{title}", f"Value of `{name}`: {getattr(cls, name).doc}."
-            setattr(cls, get.__name__, get)
-    return cls
-
-
-def with_setters(cls: type[C]) -> type[C]:
-    """Give an estimator a method ``set...`` for each parameter."""
-    for name, title in _named(cls).items():
-
-        def put(self: Any, value: Any, name: str = name) -> Any:
-            return self._set(**{name: value})
-
-        put.__name__, put.__doc__ = f"set{title}", f"Set `{name}`."
-        setattr(cls, put.__name__, put)
-    return cls
-
-
-@_with_getters
 class HostParams(HasStepSize, HasMaxIter, HasSeed):
     """What all estimators have."""
 
@@ -102,6 +75,17 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         "checkpointMinutes", "minutes between checkpoints, where a stage that failed goes on", TypeConverters.toFloat
     )
 
+    def __init_subclass__(cls) -> None:
+        """Give the class a method ``get...`` for each parameter that has none."""
+        super().__init_subclass__()
+        for name, title in without_method(cls, "get").items():
+
+            def get(self: Any, name: str = name) -> Any:
+                return self.getOrDefault(name)
+
+            get.__name__, get.__doc__ = title, f"Value of `{name}`: {getattr(cls, name).doc}."
+            setattr(cls, title, get)
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
@@ -116,7 +100,6 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         return self
 
 
-@_with_getters
 class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
     """Parameters for words."""
 
@@ -128,7 +111,6 @@ class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
         self._setDefault(minCount=5, maxSentenceLength=1000, sample=1e-3)
 
 
-@_with_getters
 class DeepWalkParams(HostParams, HasInputCol, HasOutputCol):
     """Parameters for vertices."""
 
