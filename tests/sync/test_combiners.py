@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -6,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pages import SPEECHES
 from simulated import Largest
 
 from any2vec import Any2VecError
@@ -481,3 +485,15 @@ def test_rows_that_are_joined_move_by_what_they_share():
     assert joined.rates["e"] == pytest.approx(np.sort(plain.rates["e"] * share), rel=0.1)
     assert (np.diff(joined.rates["e"]) >= 0).all()
     assert share.max() > 0.5 > 2 / n > share.min() > 0.9 / n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("combine", sorted(COMBINERS))
+def test_a_first_run_has_the_bits_of_the_next(combine, tmp_path):
+    """What is compiled apart from the kernel that calls it is optimized otherwise, while it is in no cache."""
+    given = ["words", SPEECHES, "-q", "--dim", "48", "--epochs", "1", "--no-cache", "--threads", "1", "--hosts", "3"]
+    how = {"env": os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, "check": True}
+    for name in ("first.bin", "next.bin"):
+        run = [sys.executable, "-m", "any2vec", *given, "--combine", combine, "-o", tmp_path / name]
+        subprocess.run(run, **how)  # noqa: PLW1510
+    assert (tmp_path / "first.bin").read_bytes() == (tmp_path / "next.bin").read_bytes()

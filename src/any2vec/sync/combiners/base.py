@@ -205,8 +205,10 @@ class RowCombiner(PartsCombiner):
 
 
 @cache
-def _each_row(row: Callable[..., None]) -> Callable[..., None]:
-    """Compile the loop over rows."""
+def _each_row(row: Any) -> Callable[..., None]:
+    """Compile the loop over rows, and `row` into it: apart, it would have other bits while it is in no cache."""
+    options = {name: value for name, value in row.targetoptions.items() if name != "nopython"}
+    row = njit(**options | {"forceinline": True})(row.py_func)
 
     @njit(nogil=True, cache=True)
     def each_row(parts: Any, starts: Any, updates: Any, out: Any) -> None:

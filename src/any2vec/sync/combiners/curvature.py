@@ -189,7 +189,7 @@ def _add_along(row: Any, vector: Any, factor: float) -> None:
         row[d] += along * factor * vector[d]
 
 
-@njit(nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy", forceinline=True)
 def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any, at: Any) -> None:
     """Add to some rows the factors of what they have along the vectors from `first` on, and put them into `sums`.
 

@@ -29,7 +29,7 @@ class Sum(SumCombiner):
         """Leave the sums as they are."""
 
 
-@njit(nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy", forceinline=True)
 def gradient_row(parts: Any, updates: Any, out: Any) -> None:
     """Combine the parts of one row: GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), Eq. 8 applied in host order."""
     copy(out, parts[0], out.size)
@@ -50,7 +50,7 @@ class Gradient(RowCombiner):
     row = staticmethod(gradient_row)
 
 
-@njit(nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def _adasum_row(parts: Any, updates: Any, out: Any) -> None:
     """Combine the parts of one row pairwise, in host order."""
     out[:] = 0
