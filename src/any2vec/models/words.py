@@ -19,8 +19,7 @@ from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.sentences import sentences_of, taken_apart, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import Checker
-from any2vec.models.estimator import CheckWords, Estimator
-from any2vec.models.kept import document_vectors
+from any2vec.models.estimator import CheckWords, Estimator, document_vectors
 from any2vec.models.transforming import Features
 from any2vec.operators import LOSSES, MODELS, Operator
 from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
