@@ -165,7 +165,7 @@ def test_what_the_first_host_does_alone(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.EXDEV, "no")
 
-    monkeypatch.setattr(files, "_put", refuse)
+    monkeypatch.setattr(files, "put", refuse)
     assert "cannot be written on host 0: no" in refusal(shares, tmp_path / "v.txt")
 
 

@@ -193,7 +193,8 @@ class _Search:
         """Write a choice as what differs from the defaults; the rate is times the default of its model."""
         of = {} if model == self._model.model else {"model": model}
         changed = {"alpha": min(rate * self._with(of).initial_alpha, 1.0)} if rate != 1 else {}
-        return of | changed | ({"epochs": epochs} if epochs != self._epochs else {}) | dict(others)
+        changed |= {"epochs": epochs} if of or epochs != self._epochs else {}  # another model has other defaults
+        return of | changed | dict(others)
 
     @cached_property
     def _free(self) -> set[str]:

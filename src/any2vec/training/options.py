@@ -67,6 +67,7 @@ FEWEST = 5
 """Epochs of a text of any size, word2vec's, if nothing is said."""
 
 _ENOUGH, _MOST = 30_000_000, 15  # words to read, and epochs of a small text
+_ENOUGH_JOINED = 150_000_000  # where a context makes one update: in skip-gram each of its words makes one
 _OF_DOCUMENTS = 10, 20  # epochs, at least and at most
 
 _ALPHA_OF_FEATURES = 0.05  # with negative sampling
@@ -352,8 +353,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         """Return the options, with `epochs` for a text of so many words if none are given (docs/settings.md)."""
         if self.epochs is not None:
             return self
-        enough = 0 if self.features is not None else _ENOUGH
-        fewest, most = _OF_DOCUMENTS if self.operator_class.documents else (FEWEST, _MOST)
+        operator = self.operator_class
+        joined = operator.joined and not operator.from_centre and not operator.documents
+        enough = _ENOUGH_JOINED if joined else _ENOUGH
+        enough = 0 if self.features is not None else enough
+        fewest, most = _OF_DOCUMENTS if operator.documents else (FEWEST, _MOST)
         return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), fewest), most))
 
     def _filled(self) -> "Options":
