@@ -28,6 +28,7 @@ def main(
     questions: Annotated[Path | None, typer.Option(help="Analogies; by default made from the vocabulary.")] = None,
     endings: Annotated[str, typer.Option(help="Endings of words, for questions.")] = "s,ing,ed",
     minutes: Annotated[float, typer.Option(help="Of tuning.")] = 10,
+    what: Annotated[str, typer.Option(help="tune, grid.")] = "tune,grid",
 ) -> None:
     """Print what was found, and its accuracy."""
     with TemporaryDirectory() as folder:
@@ -45,11 +46,17 @@ def main(
                 f"{text.stem} {what} {flags(settings) or 'defaults'}: {statistics.mean(values):.2f}{noise}", flush=True
             )
 
-        began = time.monotonic()
-        found = tune(Word2Vec(), text, minutes=minutes, questions=asked)
-        print(f"{text.stem}: {time.monotonic() - began:.0f} s, {len(found.trials)} trials; {found.verdict}", flush=True)
-        for what, settings in (("defaults", {}), ("tune", found.best)):
-            say(what, settings, [judged(settings, seed) for seed in (1, *_MORE)])
+        if "tune" in what:
+            began = time.monotonic()
+            found = tune(Word2Vec(), text, minutes=minutes, questions=asked)
+            print(
+                f"{text.stem}: {time.monotonic() - began:.0f} s, {len(found.trials)} trials; {found.verdict}",
+                flush=True,
+            )
+            for name, settings in (("defaults", {}), ("tune", found.best)):
+                say(name, settings, [judged(settings, seed) for seed in (1, *_MORE)])
+        if "grid" not in what:
+            return
         began, values = time.monotonic(), []
         for model, rate, epochs in itertools.product(("skipgram", "cbow"), _RATES, _EPOCHS):
             alpha = rate * Word2Vec(model=model).training_options().initial_alpha

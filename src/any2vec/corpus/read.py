@@ -118,6 +118,7 @@ class _Reader:
                 key = key_of(self.files, settings, self.hosts, self.held)
         if place.why and communicator.rank == 0:
             warnings.warn(place.why, Any2VecWarning, stacklevel=3)
+        # what the cache has not, `_build` makes
         return cached(self._build, place, key, self.files or (), communicator, self.threads, self.say)
 
     def _check(self) -> None:

@@ -33,7 +33,7 @@ _PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
 
 
 class Scanned(NamedTuple):
-    """The end of a scan (DONE, or NUL or TOO_LONG: not text), ids written, words and line feeds up to there."""
+    """The end of a scan (DONE, or NUL or _TOO_LONG: not text), ids written, words and line feeds up to there."""
 
     status: int
     entries: int
@@ -84,7 +84,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
 ) -> int:
     """Count words from ``state[POSITION]`` to `end`, where there is whitespace; write ids, and -1 at line feeds.
 
-    Of line feeds with no word between them only the first is written, unless ``state[EVERY_LINE]``.
+    Of line feeds with no word between them only the first is written, unless ``state[_EVERY_LINE]``.
     """
     position, entries = state[POSITION], state[_ENTRIES]
     words, lines, every = state[_WORDS], state[_LINES], state[_EVERY_LINE]

@@ -3,7 +3,7 @@
 The scores of a mini-batch are computed on the rows as they are (the paper's `dotprod`), and then all of its steps are
 applied (`adjust`), group by group of the operator. A word is in the windows of up to 2 * window centres: were these in
 one mini-batch, its row would make all their steps from one place, and overshoot. A chunk of as many mini-batches is
-listed, and each takes one centre in 2 * window of it (`mini_batches.spacing`).
+listed, and each takes one centre in 2 * window of it (`spacing`).
 
 Columns are cut into blocks, and a score is the sum over blocks in a tree. A host that has the blocks of a subtree
 computes the sum of the subtree, and the hosts add up their sums.

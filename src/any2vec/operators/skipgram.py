@@ -101,7 +101,10 @@ def edges_of(list_sources: Callable[..., Any], list_targets: Callable[..., Any])
 
 
 class SkipGram(Operator):
-    """Skip-gram with negative sampling, negatives drawn per window or per pair."""
+    """Skip-gram with negative sampling, negatives drawn per window or per pair.
+
+    It brings the samples. Scores, steps and updates are those of every `Operator`, unless it says otherwise.
+    """
 
     edges: Callable[..., Any] = staticmethod(edges_of(list_context, draw_targets))
 

@@ -143,7 +143,7 @@ class Window(NamedTuple):
 class Windows(NamedTuple):
     """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist.
 
-    `chunks.follow_words` fills `first`, `fresh` and `uses`: see `Window`, whose `kept` is the `first` of the next one.
+    `follow_words` fills `first`, `fresh` and `uses`: see `Window`, whose `kept` is the `first` of the next one.
     """
 
     words: NDArray[np.int64]

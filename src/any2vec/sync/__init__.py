@@ -22,7 +22,7 @@ SCHEMES: dict[str, type[Scheme]] = {
 
 
 def scheme_of(name: str | None, hosts: int = 2) -> type[Scheme]:
-    """Look up a scheme; on one host, any of whole rows would only hide the masters, but for a replica."""
+    """Look up a scheme; one host has all masters: there, every scheme of whole rows is `RepModelOpt`."""
     if name is not None and (not isinstance(name, str) or name not in [*SCHEMES, AUTO]):
         raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join([*SCHEMES, AUTO])}")
     scheme = SCHEMES.get(name or AUTO, PullModelOpt)

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,10 +91,7 @@ class Run:
         self._listeners = tuple(listeners)
         for epoch in range(self.epoch, self.options.epochs):  # line 5
             if self.stopped:
-                losses = self.meter.held_out
-                self.display.say(
-                    f"the loss on what is held out was least in epoch {losses.index(min(losses)) + 1}: training ends"
-                )
+                self._say_stopped()
                 break
             self.epoch, numbers = epoch, schedule.numbers(epoch)
             self.meter.start_epoch(resumed=self._resumed)
@@ -110,8 +106,8 @@ class Run:
                     break
             if not self._end_epoch(numbers.stop - 1):
                 return False
-            if not self.interrupted:
-                self._tell("after_epoch")
+            for listener in () if self.interrupted else self._listeners:
+                listener.after_epoch(self)
             if self.interrupted:
                 break
         return True
@@ -122,10 +118,10 @@ class Run:
         losses, patience = self.meter.held_out, self.options.patience
         return patience is not None and bool(losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
 
-    def _tell(self, what: str, *given: Any) -> None:
-        """Tell all listeners."""
-        for listener in self._listeners:
-            getattr(listener, what)(self, *given)
+    def _say_stopped(self) -> None:
+        losses = self.meter.held_out
+        best = losses.index(min(losses)) + 1
+        self.display.say(f"the loss on what is held out was least in epoch {best}: training ends")
 
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Apply the operator to this host's slice (Algorithm 1, lines 7 to 9); return CPU seconds of all threads."""
@@ -142,7 +138,8 @@ class Run:
         while host.left and host.interrupts.paused and not self._broken:
             host.complete()
             self.cut = self._left(number), self.meter.state(stats)
-            self._tell("paused", number)
+            for listener in self._listeners:
+                listener.paused(self, number)
             self.cut = None
             host.interrupts.go_on()
             seconds += host.work(task._replace(left=host.left), look)
@@ -159,7 +156,8 @@ class Run:
         host.interrupts.watch()
         with host.interrupts.catching():
             self.meter.show(stats)
-        self._tell("look")
+        for listener in self._listeners:
+            listener.look(self)
         if time.monotonic() - self._checked > _SECONDS_BETWEEN_CHECKS:
             self._checked = time.monotonic()
             if not host.scheme.matrices.largest(min(_HOT_ROWS, host.scheme.live)) <= LARGEST:
@@ -194,7 +192,8 @@ class Run:
             self.cut = self._left(done.number), self._measured or self.meter.state()
         self._broken = not done.combined.finite
         self.figures.add(done, self)
-        self._tell("after_round", done)
+        for listener in self._listeners:
+            listener.after_round(self, done)
 
     def _end_epoch(self, number: int) -> bool:
         """Look at an epoch whose last round was `number`; return False if subsampling leaves no sample."""

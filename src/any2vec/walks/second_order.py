@@ -20,7 +20,7 @@ Weights are relative to the mean of their row. node2vec+ (`tables.in_out`) has o
 them a candidate that was looked up is accepted with their share of what it was drawn for.
 
 A candidate is placed by `draw_candidate`, and judged by `takes_looked_up` and `takes_common`: here, where the whole
-graph is, and by the questions of hosts that have shares of it (`shares.second_order`). Here many walks are stepped
+graph is, and by the questions of hosts that have shares of it (`share_second_order`). Here many walks are stepped
 together to hide the latency of memory: a candidate is placed, then read, then judged. A walk that ends makes way for
 another.
 """

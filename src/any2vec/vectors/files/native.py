@@ -1,8 +1,7 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
-`vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
-if words have parts, also those of `parts_file`;
-`any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
+`vectors.safetensors` has the tensors "e" and, for training, "t", and those of parts; `vocabulary.json` the words and
+counts; `any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
 JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix. Of a model of
 documents, the folder `documents` has their vectors in the same format, and `model.json` its `id`.
 """
