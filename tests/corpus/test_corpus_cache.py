@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from naive_corpus import found, naive
 
+from any2vec import Word2Vec
 from any2vec.corpus import cache as caching
-from any2vec.corpus import read_corpus
+from any2vec.corpus import cache_entry, read_corpus
 from any2vec.corpus.cache import default_cache
 from any2vec.errors import Any2VecError
 
@@ -149,3 +150,17 @@ def test_another_process_that_makes_the_same_entry_first(text, monkeypatch):
     assert read_corpus(text).cached
     assert first.folder == second.folder
     assert found(first) == found(second)
+
+
+def test_an_entry_is_held_while_fit_trains(tmp_path):
+    (tmp_path / "text.txt").write_text("a b a c\n" * 50)
+    used = []
+
+    def look(_):
+        used.extend(cache_entry._in_use(meta.parent) for meta in (tmp_path / "cache").glob(f"*/{cache_entry.META}"))
+
+    Word2Vec(dim=16, min_count=1, epochs=1, threads=1, cache=tmp_path / "cache", on_round=look).fit(
+        tmp_path / "text.txt"
+    )
+    assert used
+    assert all(used)

@@ -5,14 +5,16 @@ import hashlib
 import importlib
 import importlib.util
 import itertools
+import math
 import os
 import pickle
 import re
 import shutil
 import sys
 
+import numpy as np
 import pytest
-from numba import config
+from numba import config, njit
 from other_user import ATTACKER, ROOT, VICTIM, needs_root, run_python
 
 from any2vec.errors import Any2VecWarning
@@ -39,6 +41,10 @@ import called
 def outer(x):
     return called.inner(x)
 """
+
+
+def abs_of(x):
+    return abs(x)
 
 
 @pytest.fixture(autouse=True)
@@ -408,3 +414,21 @@ def test_a_kernel_planted_where_the_user_chose_is_not_run(shared):
     os.chown(plant, VICTIM, VICTIM)
     run_python("-c", CALL, folder=shared, NUMBA_CACHE_DIR=plant)
     assert marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (math.sin, math.cos),
+        (np.sin, np.cos),
+        (1j, 2j),
+        (njit(fastmath=True)(abs_of), njit(abs_of)),
+        (njit(inline="always")(abs_of), njit(abs_of)),
+    ],
+)
+def test_kernels_that_reach_other_things_are_others(one, other):
+    def make(reached):
+        return lambda x: reached(x) if callable(reached) else reached
+
+    assert compiled.fingerprint(make(one)) == compiled.fingerprint(make(one))
+    assert compiled.fingerprint(make(one)) != compiled.fingerprint(make(other))

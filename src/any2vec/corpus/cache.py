@@ -193,6 +193,8 @@ def cached(
                     save(beside.path, corpus, files, threads)
                 with refusals(entry):
                     sweep(entry)  # what a run left that was killed as it replaced this entry
+                    if entry.is_symlink():
+                        entry.unlink()
                     put(beside.path, entry)
                 beside.remove()  # an earlier entry, and the lock
                 corpus = hold(replace(corpus, folder=entry))

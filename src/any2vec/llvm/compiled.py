@@ -7,9 +7,10 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numba
@@ -35,13 +36,17 @@ def fingerprint(function: Any) -> str:
     return hashlib.sha256("\n".join(_parts(function, {})).encode()).hexdigest()
 
 
+_KNOWN = int | float | complex | str | bytes | np.generic | np.dtype | np.ufunc | Enum | type | types.Type
+_KNOWN |= BuiltinFunctionType | None  # what `repr` tells apart
+
+
 def _parts(value: Any, seen: dict[int, int]) -> Iterator[str]:
     """List what a value is, and what it reaches; functions that are in `seen`, by id, only by their number there."""
     # of a Numba function; of an intrinsic
     function = getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
     if isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    elif isinstance(value, int | float | str | bytes | np.generic | type | types.Type | np.dtype | None):
+    elif isinstance(value, _KNOWN):
         yield repr(value)
     elif isinstance(value, dict | set | frozenset | list | tuple):
         items = [*value.items()] if isinstance(value, dict) else value
@@ -51,6 +56,7 @@ def _parts(value: Any, seen: dict[int, int]) -> Iterator[str]:
         yield f"function {seen[id(function)]}"
     elif isinstance(function, FunctionType):
         seen[id(function)] = len(seen)
+        yield repr(sorted(getattr(value, "targetoptions", {}).items()))
         yield from _code(function.__code__)
         if value is function:
             yield from (part for overload in _overloads(function) for part in _parts(overload, seen))
@@ -64,6 +70,8 @@ def _parts(value: Any, seen: dict[int, int]) -> Iterator[str]:
                 yield from (part for a in compiled for part in _parts(a, seen))
         for cell in function.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
+    else:  # a module, and what compiled code can do nothing with
+        yield f"{type(value).__qualname__} {getattr(value, '__qualname__', '')}"
 
 
 def _overloads(function: Any) -> Iterator[Any]:

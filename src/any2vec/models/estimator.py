@@ -198,22 +198,23 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 self.report_ = self._report(corpus, options, warm_start)
                 if isinstance(options.parts, Features):
                     self.display.say(options.parts.check_known(corpus.vocabulary, self.kind))
-                corpus = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
-                if corpus.rows is not None:  # parts are of many words: no share of the text is theirs
+                # the corpus itself holds its files, as long as this call goes on
+                divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
+                if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
-                    if options.parts is not None and not len(corpus.rows.ids):
+                    if options.parts is not None and not len(divided.rows.ids):
                         self.display.say(f"no word has n-grams of {options.parts} characters: whole words are trained")
-                start = given.begin(corpus, options.parts, self.display.say, self.kind) if given else None
-                options = self._for_text(corpus, options, start.seen if start else 0)
+                start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
+                options = self._for_text(divided, options, start.seen if start else 0)
             self.display.record("start", self.report_.as_dict)
             if communicator is None and self.hosts > 1:
                 flags = np.zeros(2, np.int64)
-                train_one = partial(self._train, corpus, options, start, flags)
+                train_one = partial(self._train, divided, options, start, flags)
                 parts = simulate(self.hosts, threads, train_one)
             else:
                 own = options if communicator is None else replace(options, threads=threads)
-                parts = [self._train(corpus, own, start, None, communicator or alone())]
-            self._keep(corpus, parts, options, communicator)
+                parts = [self._train(divided, own, start, None, communicator or alone())]
+            self._keep(divided, parts, options, communicator)
             vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
             for line in of_vectors(vars(self).get("documents_", self.vectors_).matrix):

@@ -230,9 +230,8 @@ def _operator_kernel(
                     if not last:
                         into, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
                         sources, skips = fetch(e, t, into, near, group, draws, rows, spare, hot)
-                    # and apply the group before, whose rows have come meanwhile
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
-                    apply(e, t, listed, tile, stats, targets, dim, width)
+                    apply(e, t, listed, tile, stats, targets, dim, width)  # the group before
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
             if copying and hot.rows:
                 hot.position[AT] += stop - position

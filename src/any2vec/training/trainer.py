@@ -71,8 +71,8 @@ def train(
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
-    listeners: list[Listener] = [Checkpointing(checkpoints)] if checkpoints else []
     while True:
+        listeners: list[Listener] = [Checkpointing(checkpoints)] if checkpoints else []
         report.sample = float(options.sample)
         partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
         host = _host(corpus, options, communicator, report, start, flags, partition, gathers=after_epoch is not None)
@@ -85,6 +85,7 @@ def train(
         display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
         report.rounds, options, state = Rounds(), replace(options, sample=0.0), None  # now there is something to learn
         display.record("again", lambda: {"sample": 0.0})
+        del run, host  # and their matrices
 
 
 def _trained(

@@ -112,7 +112,7 @@ class Index:
             units = np.ascontiguousarray(unit(queries[part]))
             _, found = self.lists.search(units, wanted, params=parameters)
             scores = np.full(found.shape, -np.inf, np.float32)
-            for query, rows, score in zip(units, found, scores, strict=True):
+            for query, rows, score in zip(queries[part], found, scores, strict=True):
                 known = rows[: np.count_nonzero(rows >= 0)]  # the rest is -1
                 score[: len(known)] = (matrix[known] @ query) / no_zeros(norms[known])
             if excluded is not None:

@@ -235,21 +235,28 @@ def _write_shard(path: Path, state: TrainingState, scheme: Scheme, rows: int) ->
     if (documents := state.masters.documents) is not None and len(documents):
         apart.append(("documents", documents[:, : scheme.context.dim]))
         shapes["documents"] = apart[-1][1].shape
-    parts, problem, found = chain(scheme.stream_rows(), apart), "", 0
+    problem, file, found = "", None, 0
     try:
-        with open(path, "xb", opener=private) as file:
-            header = header_of(shapes)
-            found = zlib.crc32(header)
-            file.write(header)
-            for _, part in parts:
-                for block in blocks(part, CACHED) if part.size else ():
+        file = open(path, "xb", opener=private)  # noqa: SIM115
+        header = header_of(shapes)
+        found = zlib.crc32(header)
+        file.write(header)
+    except (OSError, MemoryError) as error:
+        problem = _reason(error)
+    for _, part in chain(scheme.stream_rows(), apart):  # all hosts take all parts, also what cannot be written
+        try:
+            if file and part.size and not problem:
+                for block in blocks(part, CACHED):
                     numbers = np.ascontiguousarray(part[block], "<f4").data
                     found = zlib.crc32(numbers, found)
                     file.write(numbers)
-    except OSError as error:
-        problem = _reason(error)
-    for _ in parts:  # all hosts take all, also what cannot be written
-        pass
+        except (OSError, MemoryError) as error:
+            problem = _reason(error)
+    try:
+        if file:
+            file.close()
+    except OSError as error:  # of what was not yet written
+        problem = problem or _reason(error)
     return problem, found
 
 
