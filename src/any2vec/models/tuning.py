@@ -218,7 +218,9 @@ class _Search:
             steps = (one for one in self._steps(best) if one not in known and self._cost(one, 1.0) < left)
             if (step := next(steps, None)) is None:
                 return
-            self._try(step, 1.0)
+            trial = self._try(step, 1.0)
+            if trial.training:  # models differ, and the machine may be busier than before
+                self._pace = trial.training / step.get("epochs", self._epochs)
 
     def _parts(self, candidates: list[dict[str, Any]], smallest: float) -> list[float]:
         """Choose the parts of the text to try settings on, so that the time suffices; drop long settings if not."""
