@@ -41,10 +41,11 @@ def accuracy(vectors: Vectors, questions: Path, pairs: Path) -> tuple[float, flo
 
 
 def gensim_run(path: Path, how: dict[str, Any], threads: int) -> Vectors:
-    """Train gensim with its defaults."""
+    """Train gensim with its defaults, but for `dim`."""
     from gensim.models import Word2Vec as Gensim
 
-    model = Gensim(corpus_file=str(path), sg=int(how["model"] == "skipgram"), seed=how["seed"], workers=threads)
+    given = {"sg": int(how["model"] == "skipgram"), "vector_size": how.get("dim", 100), "seed": how["seed"]}
+    model = Gensim(corpus_file=str(path), workers=threads, **given)
     return Vectors.from_gensim(model.wv)
 
 

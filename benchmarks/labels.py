@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from defaults import gensim_run
 
 from any2vec import Doc2Vec, Vectors, Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
@@ -56,12 +57,7 @@ def main(
 
 def _words(path: Path, row: str, seed: int, options: dict[str, Any]) -> Vectors:
     if row.startswith("gensim-"):
-        from gensim.models import Word2Vec as Gensim
-
-        made = Gensim(
-            corpus_file=str(path), sg=int(row.endswith("skipgram")), vector_size=options["dim"], seed=seed, workers=1
-        )
-        return Vectors.from_gensim(made.wv)
+        return gensim_run(path, {"model": row.removeprefix("gensim-"), "seed": seed, "dim": options["dim"]}, 1)
     return Word2Vec(model=row, seed=seed, threads=1, **options).fit(path).vectors_
 
 

@@ -211,10 +211,10 @@ class _Search:
     def _climb(self) -> None:
         """Step from the best settings on all of the text to better ones, while the time suffices."""
         while True:
-            best = self.found.finalists()[0]
+            known = self.found.finalists()
+            best = known[0]
             kept = (SEEDS - 1) * (self._cost({}, 1.0) + 2 * self._cost(best, 1.0))
             left = self._left - kept
-            known = self.found.finalists()
             steps = (one for one in self._steps(best) if one not in known and self._cost(one, 1.0) < left)
             if (step := next(steps, None)) is None:
                 return

@@ -356,7 +356,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         operator = self.operator_class
         joined = operator.joined and not operator.from_centre and not operator.documents
         enough = _ENOUGH_JOINED if joined else _ENOUGH
-        enough = 0 if self.features is not None else enough
+        if self.features is not None:
+            enough = 0
         fewest, most = _OF_DOCUMENTS if operator.documents else (FEWEST, _MOST)
         return replace(self, epochs=min(max(math.ceil(enough / max(words, 1)), fewest), most))
 
