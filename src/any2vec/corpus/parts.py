@@ -78,6 +78,12 @@ class WordRows:
         """Rows of the word that has most."""
         return int(np.diff(self.bounds).max())
 
+    def of_words(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return what words have, for the rows of their own, and -1 for others; shape (V,) to shape (V + P,)."""
+        found = np.full(self.number, -1, np.int32)
+        found[self.own] = places
+        return found
+
     def spread(self, of_words: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum up, for each row of e, what words have of something; shape (V,) to shape (V + P,)."""
         weights = np.repeat(np.asarray(of_words, np.float64), np.diff(self.bounds))

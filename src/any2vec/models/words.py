@@ -71,6 +71,7 @@ class Word2Vec(Estimator):
         panel="",
         path="folder",
     )
+    _prefix: ClassVar[str] = ""
     lowercase: bool = changed(Phrases, "lowercase", False)
     tokenize: bool = changed(Phrases, "tokenize", False)
     column: str | None = option(
@@ -98,7 +99,7 @@ class Word2Vec(Estimator):
             threads=threads,
             cache=self.cache,
             column=self.column,
-            raw=RawText(self.lowercase, self.tokenize),
+            raw=RawText(self.lowercase, self.tokenize, self._prefix),
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,

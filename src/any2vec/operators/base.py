@@ -110,6 +110,9 @@ class Operator(ABC):
         Whether a chunk is taken whole, by the slice in which it begins: then `edges` may list a row once for several
         windows of it. ``sources[sources.size // 2 + k]`` is the number of windows that use source k, and what else it
         leaves in `sources` is there for `apply`, zeros if there is no window. `sources` is twice the sources.
+    lines : bool
+        Whether a window is a whole sentence, which is taken by the slice in which it begins; its centre is the first
+        word.
     documents : bool
         Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
@@ -132,6 +135,7 @@ class Operator(ABC):
     from_centre: bool = False
     several: bool = False
     chunked: bool = False
+    lines: bool = False
     documents: bool = False
     rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")

@@ -193,7 +193,7 @@ class CBOW(SkipGram):
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        self.apply = _apply(self.steps, options.context, self.varying)
+        self.apply = joining(self.steps, options.context, self.varying)
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count samples as if all rows of a context moved alike: what they share is what hosts learn over again.
@@ -243,7 +243,7 @@ def learning(steps: Callable[..., Any], varying: bool) -> Callable[..., None]:
 
 
 @cache
-def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
+def joining(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
     """Make `Operator.apply`: join the context, score, step, learn, spread the change."""
     mean, corrected = context != "sum", context == "corrected"
     learned = learning(steps, varying)
