@@ -206,8 +206,8 @@ class _Labels(Operator):
 
     @property
     def targets(self) -> int:
-        """All labels, up to the next power of two: a kernel is good for many texts."""
-        return 1 << max(self.count - 1, 1).bit_length()
+        """All labels, up to the next power of 1,024: a kernel is good for many texts."""
+        return 1 << 10 * -(-max(self.count - 1, 1).bit_length() // 10)
 
     @property
     def sizes(self) -> tuple[int, ...]:
