@@ -3,6 +3,7 @@
 CONTRIBUTING has an operator of a user's own, step by step.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
@@ -207,6 +208,11 @@ class Operator(ABC):
         A context has `contexts` words in the mean.
         """
         return 1.0
+
+    @property
+    def first_loss(self) -> float:
+        """Mean loss of a sample before training, when all scores are zero."""
+        return math.log(2)
 
     @property
     def exponent(self) -> float:

@@ -5,6 +5,7 @@ of labels. Of several labels of a line one is drawn in each epoch; one-vs-all ta
 gets its share of the gradient of the mean.
 """
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -253,6 +254,11 @@ class SoftmaxLabels(_Labels):
     loss = "softmax"
     edges = staticmethod(_edges_of(_all_and_one))
     steps = staticmethod(_softmax_steps)
+
+    @property
+    def first_loss(self) -> float:
+        """Mean loss of a line before training."""
+        return math.log(max(self.count, 2))
 
 
 class EachLabel(_Labels):

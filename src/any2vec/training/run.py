@@ -56,7 +56,7 @@ class Run:
         self.kept: Callable[[], str] = str  # says what a run that fails leaves
         self._measured: MeterState | None = None  # in the middle of a round
         self._listeners: tuple[Listener, ...] = ()
-        self._divergence = Divergence(options, communicator, display)
+        self._divergence = Divergence(options, communicator, display, host.operator.first_loss)
         self._checked = self._began = 0.0
         self._computing: tuple[int, list[ThreadStats]] | None = None
         host.interrupts.seconds_left = self._seconds_left
