@@ -1,0 +1,1 @@
+"""Classifiers that are trained: prediction, explanation, files. Training is in `models.classifier`."""

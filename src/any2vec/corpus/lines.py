@@ -132,26 +132,30 @@ class LineRows(WordRows):
         if not is_label.any() or not sums[0]:
             example = shown(f"{prefix}positive a fine film")
             raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
+        if is_label.sum() == 1:
+            only = shown(words[int(is_label.argmax())].removeprefix(prefix))
+            raise Any2VecError(f"all lines have the label {only}; two labels are needed")
         if in_text.size:
             used += allreduce(communicator, in_text)
         if len(parts):
             used += np.bincount(parts, np.repeat(counts, np.diff(bounds)), len(used)).astype(np.int64)
-        ids = np.flatnonzero(used)
-        own = np.flatnonzero(~is_label & (counts >= min_count))
-        every = np.concatenate([[int(sums[0])], counts[own], used[ids]])
+        has = np.flatnonzero(used)
+        is_end = np.fromiter((word == LINE_END for word in words), np.bool_, len(words))
+        own = np.flatnonzero(~is_label & ~is_end & (counts >= min_count))
+        every = np.concatenate([[int(sums[0])], counts[own], used[has]])
         order = np.argsort(-every, kind="stable")
         rows = np.empty(len(every), np.int32)
         rows[order] = np.arange(len(every), dtype=np.int32)
         line_end, own_rows, of_parts = int(rows[0]), rows[1 : len(own) + 1], rows[len(own) + 1 :]
         grams = np.full(len(used), -1, np.int32)
-        grams[ids] = of_parts
+        grams[has] = of_parts
         has_own = np.zeros(len(words), np.int64)
         has_own[own] = 1
         listed = np.insert(grams[parts], bounds[own], own_rows) if len(grams) else own_rows
         return cls(
             bounds + np.append(0, np.cumsum(has_own)),
             listed,
-            ids,
+            has,
             of_parts,
             hashes,
             labels,

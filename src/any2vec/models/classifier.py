@@ -1,6 +1,8 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +14,12 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import LINE_END, PREFIX, LineRows
 from any2vec.corpus.parts import Subwords
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
+from any2vec.corpus.sentences import tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.models.words import Word2Vec
-from any2vec.operators import MODELS, Operator
 from any2vec.operators import LOSSES as OF_WORDS
+from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
 from any2vec.options import changed, documented, option
@@ -23,7 +27,7 @@ from any2vec.training.options import Options
 from any2vec.training.state import Rows
 from any2vec.vectors import Vectors
 
-_FEW = 10_000  # lines: below, labels that are rare are not learned
+_PROBABLE = 0.5
 
 
 @documented
@@ -53,7 +57,7 @@ class Classifier(Word2Vec):
     array(['good'], dtype='<U4')
     """
 
-    learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_")
+    learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
 
     loss: str = option(
         "softmax",
@@ -77,7 +81,7 @@ class Classifier(Word2Vec):
     context: str = changed(Options, "context", "mean", panel="")
     negatives_per: str | None = changed(Options, "negatives_per", None, panel="")
     blend: bool = changed(Options, "blend", True, panel="")
-    operator: "str | type[Operator] | None" = changed(Options, "operator", None, panel="")
+    operator: "str | type[Operator] | None" = changed(Options, "operator", None, panel="")  # noqa: RUF009
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.
@@ -109,13 +113,109 @@ class Classifier(Word2Vec):
     def _filled(self) -> Options:
         return replace(super()._filled(), operator=self.operator_class, model=MODELS[0], loss=OF_WORDS[0])
 
+    @property
+    def _raw(self) -> RawText:
+        """What is done with a text before: nothing, where `fit` has done it."""
+        return vars(self).get("_done") or RawText(self.lowercase, self.tokenize, self.label_prefix)
+
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
-        wanted = self.min_count
+        wanted, self.min_count = self.min_count, 1  # all words count for n-grams of words
         try:
-            self.min_count = 1  # all words count for n-grams of words
             return super()._read(source, *given, **how)
         finally:
             self.min_count = wanted
+
+    def fit(
+        self, source: Any, y: Any = None, *, communicator: Communicator | None = None, warm_start: bool = False
+    ) -> Self:
+        """Read, unless that is done, and train.
+
+        Parameters
+        ----------
+        source : Corpus, or any
+            What `read` returned, or what `Word2Vec.fit` takes: lines that have their labels among their words. With
+            `y`: texts, as strings that are split at whitespace, or as lists of tokens.
+        y : array-like of n labels, optional
+            Of the texts: each a string or an integer, or a list of these; or a matrix of zeros and ones, shape (n, L).
+        communicator : Communicator, optional
+            On a cluster, where each host calls this; with `y`, with its own part of the texts.
+        warm_start : bool
+            Must be False: classifiers begin anew.
+
+        Returns
+        -------
+        Classifier
+            This classifier, with `model_`, `classes_`, `loss_` and `report_`.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, the texts cannot be used, or values stop being finite.
+        KeyboardInterrupt
+            After Ctrl-C; what is trained so far is kept.
+        """
+        if warm_start:
+            raise Any2VecError("`warm_start=True`, but classifiers begin anew")
+        if y is None:
+            self._names = None
+            return super().fit(source, communicator=communicator)
+        texts, self._names, self.multilabel_ = labelled(source, y, self.label_prefix, self._raw)
+        self._done = AS_IT_IS
+        try:
+            return super().fit(texts, communicator=communicator)
+        finally:
+            del self._done
+
+    def predict(self, texts: Any) -> Any:
+        """Predict the labels of texts.
+
+        Parameters
+        ----------
+        texts : iterable of n texts
+            Strings, or lists of tokens; read as those of `fit`.
+
+        Returns
+        -------
+        array, shape (n,)
+            The most probable label of each. If `fit` was given lists of labels, lists of those with a probability of
+            1/2 or more; if a matrix, such a matrix, shape (n, L).
+
+        Raises
+        ------
+        Any2VecError
+            If there is no model yet, or a text is neither.
+        """
+        found = self.predict_proba(texts)
+        if not self.multilabel_:
+            return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
+        chosen = found >= _PROBABLE
+        return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
+
+    def predict_proba(self, texts: Any) -> NDArray[np.float32]:
+        """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
+        return self._trained_model().scores(texts)[:, self._order]
+
+    def score(self, texts: Any, y: Any) -> float:
+        """Return the share of texts whose labels are predicted, all of them if they have several."""
+        wanted, found = y, self.predict(texts)
+        if self.multilabel_ == LISTS:
+            wanted, found = ([sorted(map(str, one)) for one in labels] for labels in (y, found))
+            return float(np.mean([a == b for a, b in zip(wanted, found, strict=True)]))
+        same = np.asarray(wanted) == found
+        return float(np.mean(same if same.ndim == 1 else same.all(axis=1)))
+
+    def _trained_model(self) -> LabelModel:
+        self._trained()
+        return self.model_
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that it is a classifier of texts, whose labels may be several."""
+        from sklearn.utils import ClassifierTags, TargetTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_label=True)
+        tags.target_tags = TargetTags(required=False, multi_output=True)
+        return tags
 
     def _rows(self, corpus: Corpus, options: Options, communicator: Communicator | None) -> LineRows:
         rows = LineRows.of_lines(
@@ -127,21 +227,33 @@ class Classifier(Word2Vec):
             buckets=self.buckets,
             communicator=communicator or alone(),
         )
-        self.display.say(f"{counted(rows.lines, 'line')} with labels, {counted(len(rows.label_counts), 'label')}")
+        without = corpus.sentences - rows.lines
+        more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
+        labels = counted(len(rows.label_counts), "label")
+        self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {labels}")
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         self.model_ = label_model(corpus, parts, self._settings, communicator)
         words = Vocabulary(list(self.model_.words), self.model_.counts)
         self.vectors_ = Vectors(words, self.model_.e[: len(words)], loss=self.loss)
-        self.classes_ = np.array(sorted(self.model_.labels))
+        self._set_classes(self._names)
+
+    def _set_classes(self, names: Mapping[str, Any] | None) -> None:
+        """Set `classes_`, as what the user gave if these are `names` of labels, and the order of labels by it."""
+        labels = list(self.model_.labels)
+        if names is None:
+            names, self.multilabel_ = {label: label for label in labels}, NO
+        self.classes_ = np.unique([names[label] for label in labels])
+        places = {str(given): place for place, given in enumerate(self.classes_.tolist())}
+        self._order = np.argsort([places[str(names[label])] for label in labels])
 
     @property
     def _settings(self) -> LineSettings:
         characters = Subwords.parse(self.subwords, self.buckets)
         least, most = (characters.least, characters.most) if characters else (0, 0)
         buckets = self.buckets if self.word_ngrams > 1 or characters else 0
-        read = {"prefix": self.label_prefix, "lowercase": self.lowercase, "tokenize": self.tokenize}
+        read: dict[str, Any] = {"prefix": self.label_prefix, "lowercase": self.lowercase, "tokenize": self.tokenize}
         return LineSettings(self.word_ngrams, buckets, least, most, loss=self.loss, **read)
 
 
@@ -170,3 +282,33 @@ def label_model(
         word.removeprefix(settings.prefix) for word, i in zip(vocabulary.words, rows.labels, strict=True) if i >= 0
     ]
     return LabelModel([words[i] for i in order], counts[order], names, rows.label_counts, settings, rows.ids, *found)
+
+
+NO, LISTS, MATRIX = "", "lists", "matrix"
+"""How a text has several labels."""
+
+
+def labelled(texts: Any, y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
+    """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
+    plain = replace(raw, prefix="")
+    tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
+    given = y.toarray() if hasattr(y, "toarray") else y if isinstance(y, np.ndarray) else list(y)
+    several = NO
+    if getattr(given, "ndim", 1) == 2:
+        several, given = MATRIX, [np.flatnonzero(row).tolist() for row in given]
+    elif given and not isinstance(given[0], str) and isinstance(given[0], Collection):
+        several = LISTS
+    lists = [list(one) if several else [one] for one in given]
+    if len(lists) != len(tokens):
+        raise Any2VecError(f"{counted(len(tokens), 'text')} and {counted(len(lists), 'label')} were given, not as many")
+    names: dict[str, Any] = {}
+    for i, labels in enumerate(lists):
+        for label in labels:
+            if not isinstance(label, str | Integral | np.str_) or label == "":
+                raise Any2VecError(f"label {i} is {shown(label)}; a string or an integer is expected")
+            names.setdefault(str(label), label)
+    found = [
+        [prefix + str(label) for label in labels] + [plain.token(t) for t in line if not str(t).startswith(prefix)]
+        for labels, line in zip(lists, tokens, strict=True)
+    ]
+    return found, names, several

@@ -36,7 +36,7 @@ class LineTables(NamedTuple):
     grams: NDArray[np.int32]
     end: int
     end_hash: np.int32
-    count: int  # L
+    classes: int  # L
     targets: Any  # what targets are drawn from
 
 
@@ -105,21 +105,21 @@ def _edges_of(list_targets: Callable[..., Any]) -> Callable[..., Any]:
 @njit(inline="always")
 def _all_and_one(window: Any, tables: Any, sizes: Any, targets: Any, labels: Any, found: int) -> int:
     """List all labels; one of the line's has label 1."""
-    for k in range(tables.count):
+    for k in range(tables.classes):
         targets[k], labels[k] = k, 0
     labels[_label(window, tables, found)] = 1
-    return sizes[1] - tables.count
+    return sizes[1] - tables.classes
 
 
 @njit(inline="always")
 def _all(window: Any, tables: Any, sizes: Any, targets: Any, labels: Any, found: int) -> int:
     """List all labels; the line's have label 1."""
-    for k in range(tables.count):
+    for k in range(tables.classes):
         targets[k], labels[k] = k, 0
     for at in range(window.begin, window.end):
         if tables.labels[window.words[at]] >= 0:
             labels[tables.labels[window.words[at]]] = 1
-    return sizes[1] - tables.count
+    return sizes[1] - tables.classes
 
 
 @njit(inline="always")

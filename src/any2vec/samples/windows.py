@@ -128,7 +128,7 @@ class Window(NamedTuple):
     There is at least one, unless the operator has documents.
     """
 
-    words: NDArray[np.int64]  # vertices of the kept occurrences around
+    words: NDArray[Any]  # vertices of the kept occurrences around; of a line, the whole worklist
     centre: int  # indices into `words`
     begin: int
     end: int

@@ -1,8 +1,8 @@
 """How a run ends early: Ctrl-C and signals, and values that are not finite any more."""
 
+import math
 import signal
 import threading
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -177,9 +177,7 @@ class Divergence:
             warn(self._display, f"training seems to diverge: {line}")
 
 
-def diverging(
-    options: Options, hosts: int, epoch: int, loss: float, largest: float, first: float = math.log(2)
-) -> str:
+def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: float, first: float = math.log(2)) -> str:
     """Return what to say after an epoch whose mean loss, or largest number of a row, is of no good run; else nothing.
 
     Training began with the loss `first`. The losses of users' own operators may have any scale.
@@ -189,8 +187,8 @@ def diverging(
         return ""
     other = f", or the combiner {options.combine!r} adds up too much" if hosts > 1 else ""
     return (
-        f"after epoch {epoch} the mean loss is {loss:.2f} ({first:.2f} before training), and the largest number in a row "
-        f"{largest:,.4g}; {_cause(options)}{other}"
+        f"after epoch {epoch} the mean loss is {loss:.2f} ({first:.2f} before training), and the largest number in a "
+        f"row {largest:,.4g}; {_cause(options)}{other}"
     )
 
 
