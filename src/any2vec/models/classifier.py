@@ -1,5 +1,6 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -8,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec import classify as files
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.local import alone
@@ -22,7 +24,7 @@ from any2vec.operators import LOSSES as OF_WORDS
 from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
-from any2vec.options import changed, documented, option
+from any2vec.options import as_path, changed, documented, option
 from any2vec.training.options import Options
 from any2vec.training.state import Rows
 from any2vec.vectors import Vectors
@@ -208,6 +210,68 @@ class Classifier(Word2Vec):
         self._trained()
         return self.model_
 
+    def save(
+        self, path: "str | os.PathLike[str]", *, force: bool = False, communicator: Communicator | None = None
+    ) -> None:
+        """Save the model: as a folder, which `load` reads; or for fastText, by the ending .bin or .ftz.
+
+        A folder has the parameters and the report, too. A .ftz is quantized. Nothing is pickled.
+
+        Parameters
+        ----------
+        path : str or path
+            Where; an earlier model is replaced once the new one is complete.
+        force : bool
+            Replace what holds something else, too.
+        communicator : Communicator, optional
+            On a cluster; all hosts have the model, and the first one writes it.
+
+        Raises
+        ------
+        Any2VecError
+            If there is no model yet, or it cannot be written.
+        """
+        model, to = self._trained_model(), as_path(path)
+        if communicator is not None and communicator.rank:
+            return
+        about = self._content() | {"several": self.multilabel_, "integers": self.classes_.dtype.kind in "iu"}
+        files.save(model, to, force=force, about=about)
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str]") -> Self:
+        """Load a model that `save` has written, or that fastText has; a folder's rows are memory-mapped.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder, or a .bin or .ftz.
+
+        Returns
+        -------
+        Classifier
+            With `model_` and `classes_`; of a folder, with its parameters and `report_`, too.
+
+        Raises
+        ------
+        Any2VecError
+            If it does not exist, is damaged, or is no classifier.
+        """
+        model, about = files.load_about(as_path(path))
+        if about is None:
+            how = model.settings
+            read: dict[str, Any] = {"lowercase": how.lowercase, "tokenize": how.tokenize, "label_prefix": how.prefix}
+            found = cls(loss=how.loss, word_ngrams=how.word_ngrams, dim=model.e.shape[1], **read)
+        else:
+            found = cls._of_content(about, as_path(path))
+        integers = about is not None and about.get("integers") is True
+        try:
+            found._learned(model, {label: int(label) for label in model.labels} if integers else None)
+        except ValueError:
+            raise Any2VecError(f"{path}: damaged: its labels are no integers") from None
+        several = None if about is None else about.get("several")
+        found.multilabel_ = several if several in (LISTS, MATRIX) else NO
+        return found
+
     def __sklearn_tags__(self) -> Any:
         """Say that it is a classifier of texts, whose labels may be several."""
         from sklearn.utils import ClassifierTags, TargetTags
@@ -234,16 +298,16 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        self.model_ = label_model(corpus, parts, self._settings, communicator)
-        words = Vocabulary(list(self.model_.words), self.model_.counts)
-        self.vectors_ = Vectors(words, self.model_.e[: len(words)], loss=self.loss)
-        self._set_classes(self._names)
+        self._learned(label_model(corpus, parts, self._settings, communicator), self._names)
+        if self._names is None:
+            self.multilabel_ = NO
 
-    def _set_classes(self, names: Mapping[str, Any] | None) -> None:
-        """Set `classes_`, as what the user gave if these are `names` of labels, and the order of labels by it."""
-        labels = list(self.model_.labels)
-        if names is None:
-            names, self.multilabel_ = {label: label for label in labels}, NO
+    def _learned(self, model: LabelModel, names: Mapping[str, Any] | None) -> None:
+        """Keep a model; `names` has what the user gave for each label, if that is known."""
+        self.model_, labels = model, list(model.labels)
+        words = Vocabulary(list(model.words), model.counts)
+        self.vectors_ = Vectors(words, model.rows(np.arange(len(words))), loss=self.loss)
+        names = names or {label: label for label in labels}
         self.classes_ = np.unique([names[label] for label in labels])
         places = {str(given): place for place, given in enumerate(self.classes_.tolist())}
         self._order = np.argsort([places[str(names[label])] for label in labels])
