@@ -23,20 +23,27 @@ PREFIX = "__label__"
 LINE_END = "</s>"
 """The word that ends a line."""
 
-_OFFSET, _PRIME, _LOW = np.uint64(2166136261), np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
+HASH = np.uint64(2166136261)  # of nothing
+_PRIME, _LOW = np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
 _SIGN = np.uint64(0xFFFFFF00)
 _NEXT = np.uint64(116_049_371)
+
+
+@njit(inline="always")
+def hash_more(hashed: Any, byte: Any) -> Any:
+    """Hash one more byte, taken as a signed one."""
+    taken = np.uint64(byte)
+    if taken >= np.uint64(128):
+        taken |= _SIGN
+    return ((hashed ^ taken) * _PRIME) & _LOW
 
 
 @njit(nogil=True, cache=True)
 def word_hash(text: NDArray[np.uint8], begin: int, end: int) -> np.int32:
     """Hash a word's bytes as fastText does, to 32 bits with a sign."""
-    hashed = _OFFSET
+    hashed = HASH
     for at in range(begin, end):
-        byte = np.uint64(text[at])
-        if byte >= np.uint64(128):
-            byte |= _SIGN
-        hashed = ((hashed ^ byte) * _PRIME) & _LOW
+        hashed = hash_more(hashed, text[at])
     return np.int32(np.uint32(hashed))
 
 

@@ -145,6 +145,16 @@ def trailing_zeros(typing: Any, bits: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
+@intrinsic
+def ones(typing: Any, bits: Any) -> Any:
+    """Count the bits that are set."""
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        return b.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
 LINE = 16  # float32 per cache line
 
 
