@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.classify.quantized import Quantized
 from any2vec.corpus.lines import PREFIX
 
 LOSSES = ("softmax", "hierarchical", "negative", "ova")
@@ -64,9 +65,9 @@ class LabelModel:
         How lines are read.
     ids : int64 array, shape (P,)
         Rising buckets of the n-grams that have rows.
-    e : float32 array, shape (W + P, D)
+    e : float32 array or Quantized, shape (W + P, D)
         Rows of the words, then of the n-grams in the order of `ids`.
-    t : float32 array, shape (L, D)
+    t : float32 array or Quantized, shape (L, D)
         Rows of labels; with the loss hierarchical, of inner vertices of the Huffman tree of labels, as
         `samples.targets.huffman_paths` numbers them.
     """
@@ -77,5 +78,5 @@ class LabelModel:
     label_counts: NDArray[np.int64]
     settings: LineSettings
     ids: NDArray[np.int64]
-    e: NDArray[np.float32]
-    t: NDArray[np.float32]
+    e: NDArray[np.float32] | Quantized
+    t: NDArray[np.float32] | Quantized
