@@ -14,7 +14,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import Workers
 from any2vec.corpus.lines import LINE_END
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import largest
+from any2vec.io.memory import blocks, largest
 from any2vec.llvm.compiled import njit
 from any2vec.options import whole_number
 
@@ -62,10 +62,15 @@ class Quantized:
         lengths = _lengths(matrix) if norms else np.ones(len(matrix), np.float32)
         with Workers(threads, alone()) as workers:
             centroids, codes = _quantize(matrix, np.where(lengths > 0, lengths, np.float32(1)), dsub, sample, workers)
+            found = cls(codes, centroids, np.empty(0, np.uint8), np.ones(CENTROIDS, np.float32), matrix.shape[1])
             if not norms:
-                return cls(codes, centroids, np.empty(0, np.uint8), np.ones(CENTROIDS, np.float32), matrix.shape[1])
+                return found
+            for some in blocks(matrix):  # the best multiple of a direction that was rounded; fastText takes the length
+                rows = found.rows(some)
+                squared = np.maximum(np.einsum("ij,ij->i", rows, rows), np.finfo(np.float32).tiny)
+                lengths[some] = np.einsum("ij,ij->i", matrix[some], rows) / squared
             scales, of_rows = _quantize(lengths[:, None], np.ones_like(lengths), 1, sample, workers)
-        return cls(codes, centroids, of_rows.ravel(), scales.ravel(), matrix.shape[1])
+        return replace(found, norms=of_rows.ravel(), scales=scales.ravel())
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -104,11 +109,11 @@ class Quantized:
 
 @njit(inline="always")
 def add_row(total: Any, row: int, arrays: Any) -> None:
-    """Add a quantized row to `total`, which has M * dsub numbers: those from D on get zeros."""
+    """Add a quantized row to `total`, which has D numbers or more: others get zeros."""
     codes, centroids, norms, scales = arrays
     scale, dsub = scales[norms[row]] if norms.size else np.float32(1), centroids.shape[2]
     for part in range(codes.shape[1]):
-        for j in range(dsub):
+        for j in range(min(dsub, total.size - part * dsub)):
             total[part * dsub + j] += scale * centroids[part, codes[row, part], j]
 
 
