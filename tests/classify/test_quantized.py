@@ -58,9 +58,6 @@ def test_centroids_equal_the_naive(dsub, norms):
         assert not found.centroids[part, :, width:].any()
         np.testing.assert_array_equal(found.codes[:, part], distances(points[:, columns], centroids).argmin(1))
     if norms:
-        directions = replace(found, norms=np.empty(0, np.uint8)).rows().astype(np.float64)
-        along, squared = (directions * matrix).sum(1), (directions**2).sum(1)
-        lengths = (along / np.maximum(squared, 1e-30)).astype(np.float32)
         scales = naive_kmeans(lengths[order, None])
         np.testing.assert_allclose(found.scales, scales[:, 0], rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(

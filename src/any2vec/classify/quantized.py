@@ -14,7 +14,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import Workers
 from any2vec.corpus.lines import LINE_END
 from any2vec.errors import Any2VecError
-from any2vec.io.memory import blocks, largest
+from any2vec.io.memory import largest
 from any2vec.llvm.compiled import njit
 from any2vec.options import whole_number
 
@@ -65,10 +65,6 @@ class Quantized:
             found = cls(codes, centroids, np.empty(0, np.uint8), np.ones(CENTROIDS, np.float32), matrix.shape[1])
             if not norms:
                 return found
-            for some in blocks(matrix):  # the best multiple of a direction that was rounded; fastText takes the length
-                rows = found.rows(some)
-                squared = np.maximum(np.einsum("ij,ij->i", rows, rows), np.finfo(np.float32).tiny)
-                lengths[some] = np.einsum("ij,ij->i", matrix[some], rows) / squared
             scales, of_rows = _quantize(lengths[:, None], np.ones_like(lengths), 1, sample, workers)
         return replace(found, norms=of_rows.ravel(), scales=scales.ravel())
 
