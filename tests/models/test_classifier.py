@@ -1,15 +1,14 @@
 """`Classifier`: the kernel beside its plain twin; the same bits by all schemes; what it takes and refuses."""
 
+import naive_labels
 import numpy as np
 import pytest
+from naive_labels import PREFIX
 
 from any2vec import Any2VecError, Classifier
 from any2vec.classify.model import LOSSES
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.targets import alias_table, huffman_paths, probabilities
-
-import naive_labels
-from naive_labels import PREFIX
 
 TEXTS = {
     "fruit": ["red apple pie", "green apple and pear", "ripe pear or plum", "a plum cake with apple"],

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 
 import numpy as np
-
 from naive import FLOOR, NEGATIVES, below, draw, epoch_key, negative
 from naive_subwords import naive_hash, naive_subwords
 

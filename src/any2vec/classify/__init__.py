@@ -27,9 +27,7 @@ def check_output(path: Path, *, force: bool = False) -> None:
         check_writable(path, saved.KIND, folder=True, force=force)
 
 
-def save(
-    model: "LabelModel", path: Path, *, force: bool = False, about: "Mapping[str, Any] | None" = None
-) -> None:
+def save(model: "LabelModel", path: Path, *, force: bool = False, about: "Mapping[str, Any] | None" = None) -> None:
     """Save a classifier: as a folder, or as the ending of the path says; to a `.ftz` it is quantized before.
 
     A folder has what is to be known `about` an estimator, too.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from any2vec.classify.explaining import explain
 from any2vec.classify.files import predict_file
 from any2vec.classify.predict import Predictor
+from any2vec.classify.quantized import Quantized
 from any2vec.classify.saved import load_folder, save_folder
 from any2vec.classify.texts import answers_of, checked, text_of
 from any2vec.corpus.lines import PREFIX
@@ -90,9 +91,9 @@ class LabelModel:
         How lines are read.
     ids : int64 array, shape (P,)
         Rising buckets of the n-grams that have rows.
-    e : float32 array, shape (W + P, D)
+    e : float32 array or Quantized, shape (W + P, D)
         Rows of the words, then of the n-grams in the order of `ids`.
-    t : float32 array, shape (L, D)
+    t : float32 array or Quantized, shape (L, D)
         Rows of labels; with the loss hierarchical, of inner vertices of the Huffman tree of labels, as
         `samples.targets.huffman_paths` numbers them.
     """
@@ -103,8 +104,8 @@ class LabelModel:
     label_counts: NDArray[np.int64]
     settings: LineSettings
     ids: NDArray[np.int64]
-    e: NDArray[np.float32]
-    t: NDArray[np.float32]
+    e: NDArray[np.float32] | Quantized
+    t: NDArray[np.float32] | Quantized
 
     @cached_property
     def predictor(self) -> Predictor:

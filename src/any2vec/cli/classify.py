@@ -114,9 +114,7 @@ def predict(
 def quantize(
     model: ModelFile,
     output: Annotated[Path, output_to("MODEL.ftz", "Where to save the quantized classifier.")],
-    cutoff: Annotated[
-        int | None, setting("N", "Keep so many rows of words and n-grams.", show_default="all")
-    ] = None,
+    cutoff: Annotated[int | None, setting("N", "Keep so many rows of words and n-grams.", show_default="all")] = None,
     norms: Annotated[bool, typer.Option(help="Quantize lengths of rows apart, as fastText's -qnorm does.")] = True,
     part: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
     seed: shared.Seed = 1,
