@@ -60,7 +60,8 @@ def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) 
     )
     state = "stopped early; the partly trained" if report.interrupted else "the"
     going_on = f"; go on with --resume {model.checkpoint}" if report.interrupted and report.kept else ""
-    yield f"{state} {what} of {of or f'{report.vocabulary:,} {model.kind}'} are in {output}{going_on}"
+    verb = "are" if what.endswith("s") else "is"
+    yield f"{state} {what} of {of or f'{report.vocabulary:,} {model.kind}'} {verb} in {output}{going_on}"
     if what == "vectors" and not of and report.vocabulary == len(model.vectors_) >= _FEWEST:  # all are on this host
         yield from _neighbours(model.vectors_, model.kind, output)
 

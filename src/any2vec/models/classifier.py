@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec import classify as files
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
+from any2vec.classify.quantized import Quantized
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
@@ -306,7 +307,8 @@ class Classifier(Word2Vec):
         """Keep a model; `names` has what the user gave for each label, if that is known."""
         self.model_, labels = model, list(model.labels)
         words = Vocabulary(list(model.words), model.counts)
-        self.vectors_ = Vectors(words, model.rows(np.arange(len(words))), loss=self.loss)
+        own = slice(len(words))
+        self.vectors_ = Vectors(words, model.e.rows(own) if isinstance(model.e, Quantized) else model.e[own])
         names = names or {label: label for label in labels}
         self.classes_ = np.unique([names[label] for label in labels])
         places = {str(given): place for place, given in enumerate(self.classes_.tolist())}
