@@ -81,17 +81,14 @@ def _any2vec(settings: _Settings, path: Path, epochs: int) -> _Model:
     from any2vec import Classifier
 
     shared = ("dim", "alpha", "word_ngrams", "subwords", "buckets", "loss", "threads", "hosts", "seed")
-    made = Classifier(epochs=epochs, **{name: getattr(settings, name) for name in shared}).fit(path)
+    how = {name: getattr(settings, name) for name in shared}
+    made = Classifier(epochs=epochs, cache=None, verbose=False, **how).fit(path)  # reads anew, as fastText does
+    names = [_PREFIX + label for label in made.classes_]
 
     def ranked(texts: list[str], most: int) -> list[list[tuple[str, float]]]:
-        values, labels = (
-            made.predict_proba(texts),
-            [_PREFIX + str(label).removeprefix(_PREFIX) for label in made.classes_],
-        )
-        return [
-            [(labels[i], line[i]) for i in order]
-            for line, order in zip(values, np.argsort(-values)[:, :most], strict=True)
-        ]
+        values = made.predict_proba(texts)
+        orders = np.argsort(-values)[:, :most]
+        return [[(names[i], line[i]) for i in order] for line, order in zip(values, orders, strict=True)]
 
     return _Model(made.predict, ranked)
 
