@@ -41,7 +41,7 @@ from any2vec.samples.windows import (
     window_of,
 )
 
-_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
+_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16, and on all lines, which are fewer
 _ENOUGH = 50.0  # sum of squared gradients
 _AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
@@ -238,7 +238,7 @@ def _operator_kernel(
                 near = nth(windows, ids, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
-                    next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
+                    next_measured = lines or near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
                 for group in range(near.end - near.begin - 1 if group_per_context and not last else 1):
                     slot = 1 - slot
                     sources = skips = 0

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numba import float32, int64, njit
+from numba import float32, float64, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.lines import LineRows, first_gram, longer_gram
@@ -159,7 +159,7 @@ def _softmax_steps(
         gradient = float32(labels[k]) - p
         scores[k] = alpha * gradient
         if measured:
-            curvature += p * (float32(1.0) - p) * gradient * gradient
+            curvature += float64(p) * (1.0 - p) * float64(gradient) ** 2  # of 32 bits, it could be 0
     return targets * (loss + np.log(total)), curvature  # all targets together are one sample
 
 
@@ -225,8 +225,15 @@ class _Labels(Operator):
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count samples: a row of a line moves by its share; of the labels, about two have steps worth the name."""
-        rows = float(self.of_lines.uses.sum()) / max(self.of_lines.lines, 1)
-        return {"e": 2 / rows, "t": 1.0}
+        return {"e": 2 / self._rows_of_line, "t": 1.0}
+
+    def independent(self, contexts: float) -> float:
+        """Count the rows of a line: words and n-grams move each by itself."""
+        return self._rows_of_line
+
+    @property
+    def _rows_of_line(self) -> float:
+        return float(self.of_lines.uses.sum()) / max(self.of_lines.lines, 1)
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: each line updates its rows, and its targets."""
