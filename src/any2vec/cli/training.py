@@ -4,19 +4,21 @@ import io
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from inspect import signature
 from itertools import permutations
 from pathlib import Path
 from shlex import quote
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_origin
 
 import numpy as np
 import typer
 from rich.table import Table
 
 from any2vec import cluster
+from any2vec.cli import options as shared
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
@@ -148,13 +150,13 @@ class Job:
 
     output: Path | None  # of the vectors; without it, only the vocabulary is saved
     format: Format | None = None  # in place of the one that the ending of `output` says
-    training: bool = False  # whether the training vectors t are saved too
-    report: Path | None = None  # where the figures of the run are written
-    vocabulary: Path | None = None  # and words and counts
-    force: bool = False  # whether outputs replace what holds something else, too
-    quiet: bool = False
-    verbose: bool = False  # whether all figures of rounds are shown
+    vocabulary: Path | None = None  # where words and counts are written
     progress: bool = True
+    training: shared.Training = False
+    report: shared.ReportFile = None
+    force: shared.Force = False
+    quiet: shared.Quiet = False
+    verbose: shared.Verbose = False
 
     def __post_init__(self) -> None:
         self.hosts = cluster.connect()
@@ -222,7 +224,7 @@ class Job:
         with unterminated(self.display.say):
             try:
                 with self._not_lost(model):
-                    self.write_all(model)
+                    self.write(model)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
@@ -246,17 +248,13 @@ class Job:
         """Return the count of line ends that a saved vocabulary has."""
         return corpus.sentences
 
-    def write(self, vectors: Vectors, output: Path) -> None:
-        """Save this host's vectors; all hosts call this."""
-        hosts, kind = self.hosts, self.format
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Any2VecWarning)  # `check` has said what is lost
-            save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
-
-    def write_all(self, model: Estimator) -> None:
+    def write(self, model: Estimator) -> None:
         """Save what is trained; all hosts call this."""
         assert self.output
-        self.write(model.vectors_, self.output)
+        how: dict[str, Any] = {"training": self.training, "force": self.force, "format": self.format}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Any2VecWarning)  # `check` has said what is lost
+            save(model.vectors_, self.output, communicator=self.hosts, **how)
 
     def of(self, model: Estimator) -> str:
         """Say what the vectors are of, if not of the words of the vocabulary."""
@@ -332,6 +330,12 @@ class Job:
         if self.hosts.size > 1:
             cluster.abort()
         raise typer.Exit(INTERRUPTED) from None
+
+
+def job_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a command's parameter `given`, a dict, by the options that a `Job` declares."""
+    declared = [p for p in signature(Job).parameters.values() if get_origin(p.annotation) is Annotated]
+    return lambda command: shared.with_options(command, "given", [p for p in declared if p.name not in without])
 
 
 def _files(given: object) -> list[str]:
