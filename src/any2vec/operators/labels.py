@@ -225,15 +225,8 @@ class _Labels(Operator):
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count samples: a row of a line moves by its share; of the labels, about two have steps worth the name."""
-        return {"e": 2 / self._rows_of_line, "t": 1.0}
-
-    def independent(self, contexts: float) -> float:
-        """Count the rows of a line: words and n-grams move each by itself."""
-        return self._rows_of_line
-
-    @property
-    def _rows_of_line(self) -> float:
-        return float(self.of_lines.uses.sum()) / max(self.of_lines.lines, 1)
+        rows = float(self.of_lines.uses.sum()) / max(self.of_lines.lines, 1)
+        return {"e": 2 / rows, "t": 1.0}
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: each line updates its rows, and its targets."""
