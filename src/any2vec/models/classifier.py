@@ -76,7 +76,7 @@ class Classifier(Word2Vec):
     label_prefix: str = option(PREFIX, "what labels in a text begin with", panel="Data")
     min_count: int = changed(Word2Vec, "min_count", 1)
     epochs: int = changed(Options, "epochs", 5, unset="")
-    alpha: float | None = changed(Options, "alpha", None, unset="0.1")
+    alpha: float | None = changed(Options, "alpha", None, unset="0.5")
     model: str = changed(Options, "model", MODELS[0], panel="")
     window: int = changed(Options, "window", 1, panel="")
     shrink_windows: bool = changed(Options, "shrink_windows", True, panel="")
