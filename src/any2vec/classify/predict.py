@@ -107,7 +107,7 @@ class Predictor:
             np.zeros((lines, k or self._number), np.float32),
             np.zeros((lines, 2), np.int32),
         )
-        self._kernel(text, begin, end, *self._given, k, float32(threshold), tuple(found))
+        self._kernel(text, begin, end, *self._given, k, np.float32(threshold), tuple(found))
         return found
 
 
