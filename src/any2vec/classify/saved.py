@@ -38,14 +38,14 @@ def _holds_folder(path: Path) -> bool:
     return isinstance(content, dict) and "labels" in content
 
 
-_KIND = Kind("a classifier", _holds_folder, files=(META, WORDS, TENSORS, MODEL))
+KIND = Kind("a classifier", _holds_folder, files=(META, WORDS, TENSORS, MODEL))
 
 
 def save_folder(model: "LabelModel", path: Path, force: bool, about: Mapping[str, Any] | None) -> None:
     """Write the folder, with what is to be known `about` an estimator, if given."""
     if not isinstance(model.e, np.ndarray) or not isinstance(model.t, np.ndarray):
         raise Any2VecError(f"{path}: not saved: rows of the classifier are quantized; give a name that ends in .ftz")
-    check_writable(path, _KIND, folder=True, force=force)
+    check_writable(path, KIND, folder=True, force=force)
     tensors = {"e": model.e, "t": model.t}
     if 0 < len(model.ids) < model.settings.buckets:
         tensors["ids"] = ids_to_tensor(model.ids)
