@@ -77,7 +77,6 @@ def test_no_circle_of_imports():
 
 
 SMALL = {  # files below 60 lines, and why
-    "__init__.py": "what `import any2vec` has",
     "__main__.py": "python -m",
     "graph/sources/mat_process.py": "a program of its own",
     "io/shown.py": "Rich, which errors do not need",

@@ -192,7 +192,7 @@ class Classifier(Word2Vec):
         if not self.multilabel_:
             return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
         chosen = found >= _PROBABLE
-        return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
+        return chosen.astype(int) if self.multilabel_ == _MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
         """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
@@ -201,7 +201,7 @@ class Classifier(Word2Vec):
     def score(self, texts: Any, y: Any) -> float:
         """Return the share of texts whose labels are predicted, all of them if they have several."""
         wanted, found = y, self.predict(texts)
-        if self.multilabel_ == LISTS:
+        if self.multilabel_ == _LISTS:
             wanted, found = ([sorted(map(str, one)) for one in labels] for labels in (y, found))
             return float(np.mean([a == b for a, b in zip(wanted, found, strict=True)]))
         same = np.asarray(wanted) == found
@@ -270,7 +270,7 @@ class Classifier(Word2Vec):
         except ValueError:
             raise Any2VecError(f"{path}: damaged: its labels are no integers") from None
         several = None if about is None else about.get("several")
-        found.multilabel_ = several if several in (LISTS, MATRIX) else NO
+        found.multilabel_ = several if several in (_LISTS, _MATRIX) else _NO
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -299,9 +299,9 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        self._learned(label_model(corpus, parts, self._settings, communicator), self._names)
+        self._learned(_label_model(corpus, parts, self._settings, communicator), self._names)
         if self._names is None:
-            self.multilabel_ = NO
+            self.multilabel_ = _NO
 
     def _learned(self, model: LabelModel, names: Mapping[str, Any] | None) -> None:
         """Keep a model; `names` has what the user gave for each label, if that is known."""
@@ -323,7 +323,7 @@ class Classifier(Word2Vec):
         return LineSettings(self.word_ngrams, buckets, least, most, loss=self.loss, **read)
 
 
-def label_model(
+def _label_model(
     corpus: Corpus, matrices: list[Matrices], settings: LineSettings, communicator: Communicator | None
 ) -> LabelModel:
     """Make the model of the matrices of consecutive ranges of rows, on a cluster of all hosts, which call this."""
@@ -350,7 +350,7 @@ def label_model(
     return LabelModel([words[i] for i in order], counts[order], names, rows.label_counts, settings, rows.ids, *found)
 
 
-NO, LISTS, MATRIX = "", "lists", "matrix"
+_NO, _LISTS, _MATRIX = "", "lists", "matrix"
 """How a text has several labels."""
 
 
@@ -359,11 +359,11 @@ def labelled(texts: Any, y: Any, prefix: str, raw: RawText) -> tuple[list[list[s
     plain = replace(raw, prefix="")
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
     given = y.toarray() if hasattr(y, "toarray") else y if isinstance(y, np.ndarray) else list(y)
-    several = NO
+    several = _NO
     if getattr(given, "ndim", 1) == 2:
-        several, given = MATRIX, [np.flatnonzero(row).tolist() for row in given]
+        several, given = _MATRIX, [np.flatnonzero(row).tolist() for row in given]
     elif given and not isinstance(given[0], str) and isinstance(given[0], Collection):
-        several = LISTS
+        several = _LISTS
     lists = [list(one) if several else [one] for one in given]
     if len(lists) != len(tokens):
         raise Any2VecError(f"{counted(len(tokens), 'text')} and {counted(len(lists), 'label')} were given, not as many")

@@ -33,8 +33,8 @@ from any2vec.samples.windows import (
     SampleTables,
     Slice,
     first_chunk,
-    follow_words,
     line_of,
+    list_followed,
     list_line,
     list_windows,
     new_windows,
@@ -136,7 +136,7 @@ def _windows_of(code: OperatorCode) -> tuple[int, Any, Any]:
     """Return the positions of a chunk that is taken whole, or 0, how windows are listed, and how one is taken."""
     if code.lines:
         return ALL, list_line, line_of
-    return CHUNK if code.chunked else 0, list_windows, window_of
+    return (CHUNK, list_followed, window_of) if code.chunked else (0, list_windows, window_of)
 
 
 @cache
@@ -230,10 +230,7 @@ def _operator_kernel(
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
-                until = end if whole else high
-                count, stop = listing(ids, position, until, begin, end, window, draws, windows, fewest)
-                if chunked:
-                    follow_words(windows, count)
+                count, stop = listing(ids, position, end if whole else high, begin, end, window, draws, windows, fewest)
             for i in range(count):
                 near = nth(windows, ids, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
@@ -317,8 +314,6 @@ def _inspection_kernel(code: OperatorCode) -> Callable[..., None]:
             begin, end = bounds[sentence], bounds[sentence + 1]
             until = end if whole else high
             count, stop = listing(ids, position, until, begin, end, window, draws, windows, fewest)
-            if chunked:
-                follow_words(windows, count)
             for i in range(count):
                 near = nth(windows, ids, i, sentence)
                 for group in range(near.end - near.begin - 1 if group_per_context else 1):
