@@ -18,19 +18,20 @@ from any2vec.models import Estimator
 from any2vec.models.classifier import Classifier
 from any2vec.training.progress import display_for
 
-_NOT_OF_LABELS = ("features", "frozen", "max_size", "start", "vocabulary", "wire")
+NOT_OF_LABELS = ("features", "frozen", "max_size", "start", "vocabulary", "wire")
 _TEXT = (
     "Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line has its labels among its "
     "words, such as __label__good."
 )
 _MODEL = "Where to save the classifier: a folder; or for fastText, .bin, or .ftz, which is quantized."
+LabelledText = Annotated[list[str], argument("TEXT", _TEXT)]
 ModelFile = Annotated[Path, argument("MODEL", "A classifier: a folder, or fastText's .bin or .ftz.")]
 
 
-@shared.estimator_options(Classifier, without=_NOT_OF_LABELS)
+@shared.estimator_options(Classifier, without=NOT_OF_LABELS)
 @job_options("training")
 def classify(
-    text: Annotated[list[str], argument("TEXT", _TEXT)],
+    text: LabelledText,
     output: Annotated[Path, output_to("MODEL", _MODEL)],
     options: dict[str, Any],
     cache: shared.Cache = True,
