@@ -84,6 +84,7 @@ class Classifier(Word2Vec):
     context: str = changed(Options, "context", "mean", panel="")
     negatives_per: str | None = changed(Options, "negatives_per", None, panel="")
     blend: bool = changed(Options, "blend", True, panel="")
+    ns_exponent: float | None = changed(Options, "ns_exponent", None, unset="0.5, as in fastText")
     operator: "str | type[Operator] | None" = changed(Options, "operator", None, panel="")  # noqa: RUF009
 
     def check(self) -> None:
