@@ -20,8 +20,8 @@ from any2vec.training.options import Options
 SOURCE = Path(any2vec.__file__).parent
 FIRST = {"errors", "private", "signals", "version"}
 OTHERS = (
-    "options llvm cluster io corpus samples graph plot report walks operators sync training vectors classify evaluate models "
-    "plan spark cli __main__"
+    "options llvm cluster io corpus samples graph plot report walks operators sync training vectors classify evaluate "
+    "models plan spark cli __main__"
 )
 FLOOR = dict.fromkeys(FIRST, 0) | {room: floor for floor, room in enumerate(OTHERS.split(), 1)}
 EXTRA = {"vectors": FIRST | {"options", "llvm", "cluster", "io", "corpus", "plot", "report"}}
