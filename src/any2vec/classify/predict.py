@@ -122,7 +122,7 @@ def numbers(matrix: Any) -> NDArray[np.float32]:
 def _rows_of(e: Any) -> tuple[Any, Any, Any, int]:
     """Return what holds the rows of e, how a row is added to a sum and asked for, and how many columns a sum has."""
     if not isinstance(e, np.ndarray):
-        from any2vec.classify.quantized import add_row  # type: ignore[import-not-found, unused-ignore]
+        from any2vec.classify.quantized import add_row
 
         return tuple(map(read_only, e.arrays)), add_row, _asked, e.centroids.shape[0] * e.centroids.shape[2]
     stride = e.strides[0] // e.itemsize

@@ -68,8 +68,8 @@ def _tune(
     Console().print(found.verdict, highlight=False, soft_wrap=True)
     if found.best:
         changed = [*_given(found.model(), without=found.best), flags(found.best)]
-        output = "MODEL" if command == "classify" else "VECTORS"
-        line = ["any2vec", command, *map(quote, sources), f"-o {output}", *changed]
+        to = "MODEL" if command == "classify" else "VECTORS"
+        line = ["any2vec", command, *map(quote, sources), f"-o {to}", *changed]
         Console().print(" ".join(line), highlight=False, markup=False, soft_wrap=True)
     if page:
         found.write_page(page, title=f"{Path(sources[0]).name}: settings of any2vec", force=force)
