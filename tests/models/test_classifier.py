@@ -31,7 +31,7 @@ def by_hand(text, model, loss, characters=None):
     """Train the plain twin from the same initial rows."""
     how = {"grams": model.word_ngrams, "buckets": model.buckets, "characters": characters}
     rows = naive_labels.rows_of(text, model.min_count, **how)
-    e = new_matrices(0, max(len(rows), 3), model.dim, seed=model.seed).embedding.astype(float)
+    e = new_matrices(0, max(len(rows), 3), model.dim, seed=model.seed, scale=2.0).embedding.astype(float)
     t = np.zeros((3, model.dim))
     _, counts = naive_labels.vocabulary(text)
     of_labels = np.array(sorted((n for w, n in counts.items() if w.startswith(PREFIX)), reverse=True))

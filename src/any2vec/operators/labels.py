@@ -183,6 +183,7 @@ class _Labels(Operator):
 
     joined = varying = several = lines = True
     alpha = 0.5  # rows get a share of the gradient; fastText's 0.1 learns little of long lines in five epochs
+    scale = 2.0  # fastText's initial rows
     by_columns = False
     reads: tuple[str, ...] = ("subwords", "buckets")
 
