@@ -229,8 +229,8 @@ _OF_CLASSIFY = ("word_ngrams", "wordngrams", "label_prefix", "label")
 
 _OF_CLASSIFIERS = {
     "get_labels labels": "`classes_` has them",
-    "test": "`score(texts, y)` is the share of right ones; `any2vec.evaluate.labels.evaluate_labels` has more figures",
-    "test_label": "`any2vec.evaluate.labels.evaluate_labels` has figures of each label",
+    "test": "`score(texts, y)` is the share of right ones; `any2vec evaluate labels` has precision and recall",
+    "test_label": "`any2vec evaluate labels` has figures of each label; in Python any2vec.evaluate.labels",
     "quantize is_quantized": "`save(path)` quantizes if the name ends in .ftz; `any2vec quantize` has settings",
     "save_model": "`save(path)` writes a model of fastText if the name ends in .bin or .ftz",
     "get_input_matrix get_output_matrix": "`model_.e` and `model_.t` have the rows",
