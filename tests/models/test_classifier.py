@@ -39,7 +39,7 @@ def by_hand(text, model, loss, characters=None):
     steps = [paths.steps[a:b] for a, b in zip(paths.starts, paths.starts[1:], strict=False)]
     tree = [[(int(step) >> 1, 1 - (int(step) & 1)) for step in path] for path in steps]
     table = alias_table(probabilities(of_labels, 0.5))
-    given = {"alpha": model.alpha or 0.1, "epochs": model.epochs, "seed": model.seed}
+    given = {"alpha": model.alpha, "epochs": model.epochs, "seed": model.seed}
     losses = naive_labels.train(text, e, t, loss, rows, tree, table, **given, **how)
     return rows, e, t, losses
 

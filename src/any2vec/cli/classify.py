@@ -24,13 +24,14 @@ _TEXT = (
     "words, such as __label__good."
 )
 _MODEL = "Where to save the classifier: a folder; or for fastText, .bin, or .ftz, which is quantized."
+LabelledText = Annotated[list[str], argument("TEXT", _TEXT)]
 ModelFile = Annotated[Path, argument("MODEL", "A classifier: a folder, or fastText's .bin or .ftz.")]
 
 
 @shared.estimator_options(Classifier, without=NOT_OF_LABELS)
 @job_options("training")
 def classify(
-    text: Annotated[list[str], argument("TEXT", _TEXT)],
+    text: LabelledText,
     output: Annotated[Path, output_to("MODEL", _MODEL)],
     options: dict[str, Any],
     cache: shared.Cache = True,

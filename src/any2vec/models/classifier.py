@@ -77,7 +77,7 @@ class Classifier(Word2Vec):
     label_prefix: str = option(PREFIX, "what labels in a text begin with", panel="Data")
     min_count: int = changed(Word2Vec, "min_count", 1)
     epochs: int = changed(Options, "epochs", 5, unset="")
-    alpha: float | None = changed(Options, "alpha", None, unset="0.1")
+    alpha: float | None = changed(Options, "alpha", None, unset="0.5")
     model: str = changed(Options, "model", MODELS[0], panel="")
     window: int = changed(Options, "window", 1, panel="")
     shrink_windows: bool = changed(Options, "shrink_windows", True, panel="")
@@ -85,6 +85,7 @@ class Classifier(Word2Vec):
     context: str = changed(Options, "context", "mean", panel="")
     negatives_per: str | None = changed(Options, "negatives_per", None, panel="")
     blend: bool = changed(Options, "blend", True, panel="")
+    ns_exponent: float | None = changed(Options, "ns_exponent", None, unset="0.5, as in fastText")
     operator: "str | type[Operator] | None" = changed(Options, "operator", None, panel="")  # noqa: RUF009
 
     def check(self) -> None:
@@ -163,11 +164,11 @@ class Classifier(Word2Vec):
         if warm_start:
             raise Any2VecError("`warm_start=True`, but classifiers begin anew")
         if y is None:
-            self._given_labels: tuple[Any, str] = None, NO
+            self._given_labels: tuple[Any, str] = None, _NO
             return super().fit(source, communicator=communicator)
         if isinstance(source, str | Path | Corpus):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
-        texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw)
+        texts, names, several = _labelled(self._texts(source), y, self.label_prefix, self._raw)
         self._given_labels = names, several
         self._done = AS_IT_IS
         try:
@@ -198,7 +199,7 @@ class Classifier(Word2Vec):
         if not self.multilabel_:
             return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
         chosen = found >= _PROBABLE
-        return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
+        return chosen.astype(int) if self.multilabel_ == _MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
         """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
@@ -278,7 +279,7 @@ class Classifier(Word2Vec):
         else:
             found = cls._of_content(about, as_path(path))
         if about is None or "classes" not in about:
-            found._learned(model, None, NO)
+            found._learned(model, None, _NO)
             return found
         try:
             names = {_as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
@@ -313,7 +314,7 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        self._learned(label_model(corpus, parts, self._settings, communicator), *self._given_labels)
+        self._learned(_label_model(corpus, parts, self._settings, communicator), *self._given_labels)
 
     def _learned(self, model: LabelModel, names: Mapping[str, Any] | None, several: str) -> None:
         """Keep a model; `names` has what the user gave for each label, if that is known."""
@@ -335,7 +336,7 @@ class Classifier(Word2Vec):
         return LineSettings(self.word_ngrams, buckets, least, most, loss=self.loss, **read)
 
 
-def label_model(
+def _label_model(
     corpus: Corpus, matrices: list[Matrices], settings: LineSettings, communicator: Communicator | None
 ) -> LabelModel:
     """Make the model of the matrices of consecutive ranges of rows, on a cluster of all hosts, which call this."""
@@ -362,11 +363,11 @@ def label_model(
     return LabelModel([words[i] for i in order], counts[order], names, rows.label_counts, settings, rows.ids, *found)
 
 
-NO, LISTS, MATRIX = "", "lists", "matrix"
+_NO, _LISTS, _MATRIX = "", "lists", "matrix"
 """How a text has several labels."""
 
 
-def labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
+def _labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
     """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
     plain = replace(raw, prefix="")
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
@@ -393,18 +394,18 @@ def _labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
         if given.shape[1] != 1:
             if not np.isin(given, (0, 1)).all():
                 raise Any2VecError(f"`y` has the shape {given.shape}; such a matrix must be of zeros and ones")
-            return [np.flatnonzero(row).tolist() for row in given], MATRIX, given.shape[1]
+            return [np.flatnonzero(row).tolist() for row in given], _MATRIX, given.shape[1]
         given = given[:, 0]
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise Any2VecError(f"`y` is {shown(given)}; give the label of each text")
     given = given.tolist() if hasattr(given, "tolist") else list(given)
     are_lists = [isinstance(one, Collection) and not isinstance(one, str | bytes) for one in given]
     if not any(are_lists):
-        return [[one] for one in given], NO, 0
+        return [[one] for one in given], _NO, 0
     if not all(are_lists):
         first = are_lists.index(False)
         raise Any2VecError(f"label {first} is {shown(given[first])}, but others are lists of labels")
-    return [sorted(one, key=str) if isinstance(one, Set) else list(one) for one in given], LISTS, 0
+    return [sorted(one, key=str) if isinstance(one, Set) else list(one) for one in given], _LISTS, 0
 
 
 def _as_read(label: Any) -> str:
