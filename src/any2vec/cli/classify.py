@@ -56,6 +56,10 @@ class _Classifying(Job):
         if self.first:
             files.check_output(output, force=self.force)
 
+    def holds_parts(self, output: Path) -> bool:
+        """All have n-grams."""
+        return True
+
     def check_words(self, words: Any) -> None:
         """All words can be saved."""
 
@@ -117,7 +121,7 @@ def quantize(
     output: Annotated[Path, output_to("MODEL.ftz", "Where to save the quantized classifier.")],
     cutoff: Annotated[int | None, setting("N", "Keep so many rows of words and n-grams.", show_default="all")] = None,
     norms: Annotated[bool, typer.Option(help="Quantize lengths of rows apart, as fastText's -qnorm does.")] = True,
-    part: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
+    dsub: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
     seed: shared.Seed = 1,
     threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
     force: shared.Force = False,
@@ -131,7 +135,7 @@ def quantize(
         raise Any2VecError(f"{output}: give a name that ends in {files.QUANTIZED}, as quantized classifiers have")
     check_apart([str(model)], {"the quantized classifier": output})
     files.check_output(output, force=force)
-    found = quantized(files.load(model), cutoff, norms=norms, dsub=part, seed=seed, threads=threads)
+    found = quantized(files.load(model), cutoff, norms=norms, dsub=dsub, seed=seed, threads=threads)
     files.save(found, output, force=force)
     said = f"{output}: {output.stat().st_size / 2**20:,.1f} MiB, {counted(found.e.shape[0], 'row')}"
     display_for(Console(stderr=True), quiet=quiet).say(said)
