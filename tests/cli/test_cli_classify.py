@@ -11,6 +11,7 @@ from any2vec import Any2VecError, Classifier, Vectors
 from any2vec.classify import load
 from any2vec.cli import app
 from any2vec.training.progress import COMPILING
+from any2vec.vectors.files import save
 
 SIZES = ["--dim", "20", "--epochs", "10", "--alpha", "0.5", "--threads", "1"]  # the kernel of test_classifier
 HOW = {"dim": 20, "epochs": 10, "alpha": 0.5, "threads": 1}
@@ -53,7 +54,7 @@ def test_classify_saves_what_python_learns(name, run, tmp_path, saved):
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line != COMPILING]
-    assert lines[1] == "60 lines with labels; 2 labels"
+    assert "60 lines with labels; 2 labels" in lines
     assert lines[-1] == f"the classifier of 2 labels is in {name}"
     found, expected = load(tmp_path / name), load(saved / name)
     assert (list(found.words), list(found.labels)) == (list(expected.words), list(expected.labels))
@@ -156,7 +157,7 @@ def test_interrupt_before_training(run, tmp_path, monkeypatch):
 def test_pretrained_rows_begin_there(run, tmp_path):
     words = ["fine", "dull", "unseen"]
     given = Vectors(words, np.eye(3, 20, dtype=np.float32))
-    given.save(tmp_path / "given.bin")
+    save(given, tmp_path / "given.bin")
     result = run(
         "classify", "text", "-o", "m", *SIZES[:4], "--alpha", "1e-6", "--threads", "1", "--pretrained", "given.bin"
     )
@@ -217,7 +218,7 @@ def test_predict_for_tables(run, tmp_path, saved):
 )
 def test_predict_refuses(arguments, message, run, tmp_path, saved):
     (tmp_path / "m").symlink_to(saved / "m")
-    Vectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "words")
+    save(Vectors(["a", "b"], np.eye(2, dtype=np.float32)), tmp_path / "words")
     before = files(tmp_path)
     result = run("predict", *arguments)
     assert result.exit_code == 1

@@ -41,21 +41,19 @@ def model():
         (pd.Series(LABELS, index=range(5, 45)), ["bad", "good"]),
         (pd.Series(LABELS, dtype="category"), ["bad", "good"]),
         (FRAME[["label"]], ["bad", "good"]),
-        (iter(LABELS), ["bad", "good"]),
         ([10, 9] * 20, [9, 10]),
         (np.array([10, 9] * 20), [9, 10]),
         (np.array([True, False] * 20), [False, True]),
         (["very good", "so ü\ud800"] * 20, ["so ü\ud800", "very good"]),
         (["a", "ab"] * 20, ["a", "ab"]),
-        (["__label__a", ""[:0] + "b"] * 20, ["__label__a", "b"]),
+        (["__label__a", "b"] * 20, ["__label__a", "b"]),
     ],
     ids=str,
 )
 def test_a_label_of_each_text(y, classes):
-    wanted = y = list(y) if not hasattr(y, "dtype") and not hasattr(y, "columns") else y
     found = Classifier(**HOW).fit(TEXTS, iter(y) if isinstance(y, list) else y)
     assert found.classes_.tolist() == classes
-    assert found.predict(TEXTS).tolist() == np.asarray(wanted).ravel().tolist()
+    assert found.predict(TEXTS).tolist() == np.asarray(y).ravel().tolist()
     assert found.predict(TEXTS).dtype == found.classes_.dtype
     assert found.score(TEXTS, y) == 1
 
@@ -104,7 +102,8 @@ def test_a_matrix_of_labels_keeps_its_columns(given):
 
 def test_lists_of_labels():
     found = Classifier(**HOW, loss="ova").fit(TEXTS, LISTS)
-    assert found.predict(TEXTS) == LISTS or found.score(TEXTS, LISTS) == 1
+    assert found.predict(TEXTS) == LISTS
+    assert found.score(TEXTS, LISTS) == 1
     again = Classifier(**HOW, loss="ova").fit(TEXTS, [set(labels) for labels in LISTS])
     ordered = Classifier(**HOW, loss="ova").fit(TEXTS, [sorted(labels) for labels in LISTS])
     assert (again.model_.e == ordered.model_.e).all()  # whatever the order of a set is

@@ -162,7 +162,7 @@ def labels(
     _check_json(json_file, force, model, *map(Path, texts))
     if page:
         check_page(page)
-        check_apart([str(model), *texts], {"the page": page})
+        check_apart([str(model), *texts], {"the page": page, "the figures": json_file})
         check_writable(page, PAGE, force=force)
     loaded = load_classifier(model)
     result = evaluate_labels(loaded, _lines(texts), k, threshold, threads=threads)
