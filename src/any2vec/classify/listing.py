@@ -10,7 +10,7 @@ import numpy as np
 from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
-from any2vec.corpus.lines import HASH, LINE_END, first_gram, hash_more, longer_gram, word_hash
+from any2vec.corpus.lines import END_HASH, HASH, first_gram, hash_more, longer_gram, word_hash
 from any2vec.corpus.tokenizer import until_whitespace
 from any2vec.corpus.word_table import WORD, find, key_of
 from any2vec.llvm.compiled import njit
@@ -21,7 +21,6 @@ AT, TOKEN, FIRST, _GRAMS, LINE, LISTED = range(6)
 
 _END = -1  # the length of the token that ends a line
 _EIGHT, _LAST_SIX = np.uint64(3), np.uint64(63)
-_END_HASH = word_hash(np.frombuffer(LINE_END.encode(), np.uint8), 0, len(LINE_END))
 
 
 class Words(NamedTuple):
@@ -152,7 +151,7 @@ def list_rows(  # noqa: C901, PLR0912 (one state, which calls would have to pass
             row = int64(words.slots[slot + WORD]) - 1
         of_word = int64(0)
         if words.word_ngrams > 1 or words.most:
-            of_word = int64(_END_HASH) if is_end else int64(word_hash(text, begin, begin + length))
+            of_word = int64(END_HASH) if is_end else int64(word_hash(text, begin, begin + length))
         if state[FIRST] == 0:
             if row >= 0:
                 n = state[LISTED]
@@ -163,7 +162,7 @@ def list_rows(  # noqa: C901, PLR0912 (one state, which calls would have to pass
                 known[line, 1] += 1
             if words.word_ngrams > 1:
                 _list_grams(of_word, words, grams, state, rows, owners, sizes)
-        if words.most and row < 0 and of_word != _END_HASH:
+        if words.most and row < 0 and of_word != END_HASH:
             if state[FIRST] == 0:
                 spell(text, begin, length, spelled)
             if not list_characters(length + 2, words, spelled, state, rows, owners, sizes):

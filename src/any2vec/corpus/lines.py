@@ -23,6 +23,9 @@ PREFIX = "__label__"
 LINE_END = "</s>"
 """The word that ends a line."""
 
+END_HASH = np.int32(-677_604_519)
+"""Its `word_hash`."""
+
 HASH = np.uint64(2166136261)  # of nothing
 _PRIME, _LOW = np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
 _SIGN = np.uint64(0xFFFFFF00)
@@ -70,8 +73,7 @@ class LineRows(WordRows):
     labels: NDArray[np.int32]  # (V,): The label that a word of V is, or -1
     own_words: NDArray[np.int64]  # (W,): The words of V with rows of their own, which are no labels
     own_rows: NDArray[np.int32]  # (W,): Their rows
-    end: int  # row of the end of a line, and its hash
-    end_hash: np.int32
+    end: int  # row of the end of a line
     word_ngrams: int  # words of the longest n-gram
     grams: NDArray[np.int32]  # (buckets,): Row of each bucket, or -1
     uses: NDArray[np.float64]  # (rows,): Lines' uses of each row in an epoch
@@ -121,7 +123,7 @@ class LineRows(WordRows):
         words, counts = corpus.vocabulary.words, corpus.vocabulary.counts
         is_label = np.fromiter((word.startswith(prefix) for word in words), np.bool_, len(words))
         labels = np.where(is_label, np.cumsum(is_label) - 1, -1).astype(np.int32)
-        hashes, end = _hashes(words)
+        hashes = _hashes(words)
         has_grams = word_ngrams > 1 or subwords is not None
         used = np.zeros(buckets if has_grams else 0, np.int64)
         bounds, parts = np.zeros(len(words) + 1, np.int64), np.zeros(0, np.int32)
@@ -133,7 +135,7 @@ class LineRows(WordRows):
         for ids, of_lines, _, low, high in worklist.pieces(0, worklist.size):
             first, last = np.searchsorted(of_lines, [low, high])
             sizes = np.diff(bounds)
-            _look(ids, of_lines[first : last + 1], labels, hashes, end, sizes, word_ngrams, in_text, found)
+            _look(ids, of_lines[first : last + 1], labels, hashes, sizes, word_ngrams, in_text, found)
         sums = allreduce(communicator, found[[0, 2]])
         longest = int(communicator.allgather(found[1:2]).max())
         if not is_label.any() or not sums[0]:
@@ -169,7 +171,6 @@ class LineRows(WordRows):
             own,
             own_rows,
             line_end,
-            end,
             word_ngrams,
             grams,
             every[order].astype(np.float64),
@@ -179,14 +180,13 @@ class LineRows(WordRows):
         )
 
 
-def _hashes(words: Sequence[str]) -> tuple[NDArray[np.int32], np.int32]:
-    """Hash words, and the end of a line."""
-    encoded = [encoded_word(word) for word in [*words, LINE_END]]
+def _hashes(words: Sequence[str]) -> NDArray[np.int32]:
+    encoded = [encoded_word(word) for word in words]
     starts = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(word) for word in encoded], out=starts[1:])
     found = np.empty(len(encoded), np.int32)
     _hash_all(np.frombuffer(b"".join(encoded), np.uint8), starts, found)
-    return found[:-1], found[-1]
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -201,7 +201,6 @@ def _look(
     bounds: NDArray[np.int64],
     labels: NDArray[np.int32],
     hashes: NDArray[np.int32],
-    end: np.int32,
     sizes: NDArray[np.int64],
     word_ngrams: int,
     used: NDArray[np.int64],
@@ -224,7 +223,7 @@ def _look(
                     if after < bounds[line + 1] and labels[ids[after]] >= 0:
                         after += 1
                         continue
-                    gram = longer_gram(gram, hashes[ids[after]] if after < bounds[line + 1] else end)
+                    gram = longer_gram(gram, hashes[ids[after]] if after < bounds[line + 1] else END_HASH)
                     used[np.int64(gram % np.uint64(used.size))] += 1
                     rows += 1
                     taken, after = taken + 1, after + 1

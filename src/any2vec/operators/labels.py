@@ -14,7 +14,7 @@ import numpy as np
 from numba import float32, float64, int64, njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.lines import LineRows, first_gram, longer_gram
+from any2vec.corpus.lines import END_HASH, LineRows, first_gram, longer_gram
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import joining
 from any2vec.operators.parts import list_rows
@@ -35,7 +35,6 @@ class LineTables(NamedTuple):
     labels: NDArray[np.int32]
     grams: NDArray[np.int32]
     end: int
-    end_hash: np.int32
     classes: int  # L
     targets: Any  # what targets are drawn from
 
@@ -64,7 +63,7 @@ def _list_line(window: Any, tables: Any, sizes: Any, sources: Any) -> tuple[int,
                 if after < window.end and tables.labels[window.words[after]] >= 0:
                     after += 1
                     continue
-                hashed = tables.hashes[window.words[after]] if after < window.end else tables.end_hash
+                hashed = tables.hashes[window.words[after]] if after < window.end else END_HASH
                 gram = longer_gram(gram, hashed)
                 sources[n] = tables.grams[int64(gram % buckets)]
                 n += 1
@@ -243,7 +242,7 @@ class _Labels(Operator):
         """Gather what lines are made of."""
         rows = self.of_lines
         kept = rows.bounds, rows.rows, rows.hashes, rows.labels, rows.grams
-        return LineTables(*kept, rows.end, rows.end_hash, self.count, self._drawn_from())
+        return LineTables(*kept, rows.end, self.count, self._drawn_from())
 
     def _drawn_from(self) -> Any:
         return 0
