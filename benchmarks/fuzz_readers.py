@@ -26,6 +26,9 @@ import numpy as np
 from fuzz_mutations import PART
 
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Phrases, Vectors, Word2Vec, load, save
+from any2vec.classify.fasttext import load_fasttext, save_fasttext
+from any2vec.classify.model import LabelModel
+from any2vec.classify.quantized import Quantized
 from any2vec.cluster.local import alone
 from any2vec.corpus import cache_entry
 from any2vec.corpus.given_vocabulary import load_vocabulary
@@ -336,6 +339,12 @@ def _described(folder: Path, tables: list[list[dict[str, Any]]]) -> list[bytes]:
     return [*found, in_parquet(found[0], folder).read_bytes(), in_parquet(found[-1], folder).read_bytes()]
 
 
+def classifiers(folder: Path) -> list[bytes]:
+    """Take classifiers that fastText wrote."""
+    held = Path(__file__).parents[1] / "tests/classify/fasttext"
+    return [(held / name).read_bytes() for name in ("plain.bin", "tree.bin", "small.ftz", "pruned.ftz")]
+
+
 def checkpoints(folder: Path) -> list[bytes]:
     """Write checkpoints of one host and of two, of the last round and before."""
     found = []
@@ -418,6 +427,15 @@ def use_vectors(found: Vectors, path: Path) -> None:
             assert "." in name, "cannot be saved as a folder"
             continue
         same_vectors(found, load(again), name == "again")
+
+
+def use_classifier(found: LabelModel, path: Path) -> None:
+    """Save: what is loaded again is the same."""
+    again = path.parent / ("again.ftz" if isinstance(found.e, Quantized) else "again.bin")
+    if found.settings.buckets > 1000 and found.settings.counts_unknown:
+        return
+    save_fasttext(found, again, force=True)
+    assert load_fasttext(again).settings == found.settings
 
 
 def load_model(path: Path) -> Any:
@@ -611,6 +629,7 @@ graph = partial(read_graph, threads=1)
 OF_A_WORD = 256 * MIB  # lists of n-grams of a word: as many as `Subwords` takes
 READERS = {
     "fasttext": Reader(fasttext, file("v.bin"), load, use_vectors, spare=OF_A_WORD),
+    "classifier": Reader(classifiers, file("m.ftz"), load_fasttext, use_classifier),
     "folder": Reader(vectors_folders, folder_of(FOLDER[:3]), load, use_vectors),
     "model": Reader(models, folder_of(MODEL), load_model, use_model, spare=OF_A_WORD),
     "index": Reader(indexes, indexed, load_index, use_index),

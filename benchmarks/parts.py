@@ -29,7 +29,7 @@ from any2vec.training.row_host import RowHost
 from any2vec.training.trainer import Run
 
 PARTS: tuple[tuple[Any, str, str], ...] = (
-    (RowHost, "work", "computing"),
+    (RowHost, "compute", "computing"),
     (RowHost, "synchronize", "synchronizing"),
     (scheme.Scheme, "combine", "  combining"),
     (quadratic.QuadraticModel, "measure", "    curvature"),
@@ -73,10 +73,10 @@ class Times:
         """Time all parts, from the first round on."""
         for owner, name, part in PARTS:
             setattr(owner, name, self._timed(getattr(owner, name), part))
-        work, epochs = RowHost.work, Run.epochs
+        compute, epochs = RowHost.compute, Run.epochs
 
-        def work_and_wait(host: RowHost, *given: Any) -> float:
-            seconds = work(host, *given)
+        def compute_and_wait(host: RowHost, *given: Any) -> float:
+            seconds = compute(host, *given)
             began = time.perf_counter()
             host._communicator.barrier()
             self._waited += time.perf_counter() - began
@@ -90,7 +90,7 @@ class Times:
 
         Run.epochs = from_now_on  # type: ignore[method-assign]
         if launched():
-            RowHost.work = work_and_wait  # type: ignore[method-assign]
+            RowHost.compute = compute_and_wait  # type: ignore[method-assign]
 
     def _timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -98,7 +98,7 @@ class Times:
             cpu, wall = time.thread_time(), time.perf_counter()
             result = function(*args, **given)
             cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
-            if isinstance(result, float):  # `work` and `apply` return the CPU seconds of all threads
+            if isinstance(result, float):  # `compute` and `apply` return the CPU seconds of all threads
                 cpu = result
             with self._lock:
                 self._found[part] = [a + b for a, b in zip(self._found[part], (1, cpu, wall), strict=True)]

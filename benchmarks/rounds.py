@@ -138,7 +138,7 @@ def main(
             for number in wanted:
                 labels, masters = noting.labels(number), host.scheme.masters
                 masters.embedding[:], masters.training[:] = labels["e"], labels["t"]
-                host.workers.join(host.compute(whole(schedule, number, cuts, host.thread_stats())))
+                host.workers.join(host.start(whole(schedule, number, cuts, host.thread_stats())))
                 title = f"round {number}, epoch {schedule.epoch(number) + 1}"
                 _show(title, labels, masters.embedding, masters.training)
                 one = {"e": masters.embedding, "t": masters.training}

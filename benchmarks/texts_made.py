@@ -15,11 +15,13 @@ import gzip
 import re
 import site
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+__all__ = ["unpack"]
 
 _PACKAGES = ("manpages-de", "manpages-de-dev", "manpages-fr", "manpages-fr-dev", "linux-doc-6.1", "dict-gcide")
 _PACKAGES += ("wordnet-base",)
@@ -73,17 +75,23 @@ def _code(whole: bool) -> _Documents:
             yield from ((label, ast.get_docstring(node) or "") for node in ast.walk(tree) if isinstance(node, kinds))
 
 
+def unpack(folder: Path, packages: Iterable[str]) -> Path:
+    """Download packages of Debian to a folder, once, and return the folder that they are unpacked in."""
+    unpacked = folder / "packages"
+    if not unpacked.exists():
+        unpacked.mkdir(parents=True)
+        subprocess.run(["apt-get", "download", *packages], cwd=folder, check=True)
+        for package in folder.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, unpacked], check=True)
+    return unpacked
+
+
 def main(
     folder: Annotated[Path, typer.Argument(help="For packages and texts.")],
     names: Annotated[str, typer.Option(help="Texts.")] = "german,french,kernel,dictionary,glosses,docstrings,code",
 ) -> None:
     """Write NAME.txt and NAME.labels for each text, and print its size."""
-    unpacked = folder / "packages"
-    if not unpacked.exists():
-        unpacked.mkdir(parents=True)
-        subprocess.run(["apt-get", "download", *_PACKAGES], cwd=folder, check=True)
-        for package in folder.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, unpacked], check=True)
+    unpacked = unpack(folder, _PACKAGES)
     made = {
         "german": lambda: _manual(unpacked, "de"),
         "french": lambda: _manual(unpacked, "fr"),

@@ -62,12 +62,12 @@ class Turns(deque[tuple[int, int]]):
 class InTurns(RowHost):
     """A host whose threads are simulated."""
 
-    def compute(self, task: Task) -> "list[Future[float]]":
+    def start(self, task: Task) -> "list[Future[float]]":
         """Let all threads take turns until none has anything left."""
         chunks = self.chunks(task.slice.size, len(task.stats))
 
         def run(_: int) -> float:
-            left = [self.turns(task, Turns(chunks), k) for k in range(len(task.stats))]
+            left = [self.take_chunks(task, Turns(chunks), k) for k in range(len(task.stats))]
             while left:
                 left = [turns for turns in left if next(turns, self) is not self]
             return 0.0

@@ -60,7 +60,7 @@ def _walk_of(operator: SkipGram) -> Callable[..., int]:
             while position < end:
                 count, position = list_windows(ids, position, end, begin, end, window, draws, windows)
                 for i in range(count):
-                    near = window_of(windows, i, sentence)
+                    near = window_of(windows, ids, i, sentence)
                     contexts[near.end - near.begin - 1] += 1
                     for batch in range(near.end - near.begin - 1 if per_context else 1):
                         edges(near, batch, draws.tables, sizes, x, y, labels)

@@ -139,6 +139,9 @@ def make_folder(path, dim=100):
     for name in ("reviews.txt", "new-reviews.txt", "raw.txt", "old.txt", "new.txt", "text.txt", "text8"):
         (path / name).write_text(text, "utf-8")
     (path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
+    labelled = ["__label__good a fine film of new york", "__label__bad a dull film and a terrible story"] * 100
+    for name in ("reviews.train.txt", "reviews.test.txt"):
+        (path / name).write_text("\n".join(labelled) + "\n", "utf-8")
     (path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
     shutil.copy(SPEECHES, path)
     (path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")

@@ -8,7 +8,7 @@ from any2vec.errors import Any2VecError, method_meant
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases.phrases import Phrases
-    from any2vec.models import DeepWalk, Doc2Vec, Node2Vec, Word2Vec
+    from any2vec.models import Classifier, DeepWalk, Doc2Vec, Node2Vec, Word2Vec
     from any2vec.models.tuning import tune
     from any2vec.vectors import Vectors, load
     from any2vec.vectors.files import save
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Any2VecError",
+    "Classifier",
     "DeepWalk",
     "Doc2Vec",
     "Node2Vec",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Classifier": "any2vec.models",
     "DeepWalk": "any2vec.models",
     "Doc2Vec": "any2vec.models",
     "Node2Vec": "any2vec.models",

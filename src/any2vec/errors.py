@@ -181,6 +181,8 @@ _SAME = {
     "save_vocabulary": "save_vocab",
     "walks": "num_walks number_walks walk_number walks_per_vertex walks_per_node",
     "window": "window_size ws",
+    "word_ngrams": "wordngrams",
+    "label_prefix": "label",
     "joiner": "delimiter",
 }
 """Other names of options, by ours."""
@@ -197,9 +199,12 @@ _OTHERWISE = {
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
     "minn maxn": "give `subwords='minn-maxn'`, such as 3-6",
     "min_n max_n": "give `subwords='min_n-max_n'`, such as 3-6",
-    "wordngrams word_ngrams mincountlabel label cutoff retrain qnorm qout dsub": "classifiers of fastText have it; "
-    "leave it out",
-    "lrupdaterate lr_update_rate": "leave it out",
+    "lrupdaterate lr_update_rate mincountlabel retrain qout": "leave it out",
+    "cutoff": "`any2vec quantize` has it",
+    "qnorm": "`any2vec quantize` does it, unless --no-norms is given",
+    "dsub": "`any2vec quantize` has it as --part",
+    "autotunevalidationfile autotunemetric autotunepredictions autotuneduration autotunemodelsize": "GridSearchCV of "
+    "scikit-learn tries settings of `any2vec.Classifier`",
     "subwords buckets features": "words have no parts here; `Word2Vec`, `any2vec words` and `any2vec nodes` train them",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",
@@ -218,6 +223,20 @@ _OTHERWISE = {
     "undirected": "give `directed=True` for undirected=False, and nothing for undirected=True",
     "implicit_ids": "rows of a matrix are named 0, 1, ...",
 }
+
+_OF_CLASSIFY = ("word_ngrams", "wordngrams", "label_prefix", "label")
+"""Options of classifiers, also as fastText has them, for what is none."""
+
+_OF_CLASSIFIERS = {
+    "get_labels labels": "`classes_` has them",
+    "test": "`score(texts, y)` is the share of right ones; `any2vec evaluate labels` has precision and recall",
+    "test_label": "`any2vec evaluate labels` has figures of each label; in Python any2vec.evaluate.labels",
+    "quantize is_quantized": "`save(path)` quantizes if the name ends in .ftz; `any2vec quantize` has settings",
+    "save_model": "`save(path)` writes a model of fastText if the name ends in .bin or .ftz",
+    "get_input_matrix get_output_matrix": "`model_.e` and `model_.t` have the rows",
+    "explain": "`model_.explain(text, label)` has it",
+}
+"""Of trained classifiers."""
 
 _OF_MODELS = {
     "build_vocab train": "`fit` reads and trains; `fit(..., warm_start=True)` continues with another text",
@@ -239,7 +258,7 @@ _OF_MODELS = {
     "export_phrases find_phrases phrasegrams": "`phrases_` has the phrases and their scores",
     "freeze delete_temporary_training_data": "leave it out",
     "add_vocab": "`fit` takes all texts at once",
-    "predict": "classifiers have it; `transform` makes what one of scikit-learn is given",
+    "predict": "`any2vec.Classifier` has it; `transform` makes what a classifier of scikit-learn is given",
 }
 _OF_VECTORS = {
     "save save_word2vec_format": "`any2vec.save(vectors, path)` writes vectors; the ending of the name says the format",
@@ -261,12 +280,12 @@ _OF_VECTORS = {
     "get_sentence_vector": "`{}get_mean_vector(words)` has it; `{}means(texts)` does not scale words to unit length",
     "get_nearest_neighbors": "`{}most_similar` has it, as pairs of a word and its cosine",
     "get_analogies": "`{}analogy(b, a, c)` has what is called get_analogies(a, b, c)",
-    "get_labels labels": "words have no labels: classifiers of fastText have it",
+    "get_labels labels": "words have no labels: `any2vec.Classifier` has some",
     "get_dimension": "`{}dim` has it",
     "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id": "`{}parts` has the rows of n-grams",
     "bucket min_n max_n": "`{}parts.settings` has it",
     "wmdistance": "`{}to_gensim()` returns vectors that have it",
-    "predict": "classifiers have it; `{}means(texts)` makes what one of scikit-learn is given",
+    "predict": "`any2vec.Classifier` has it; `{}means(texts)` makes what a classifier of scikit-learn is given",
     "quantize is_quantized": "vectors keep their 32 bits; leave it out",
 }
 """Methods and attributes of models and vectors of gensim, fastText and PyG, and what is here; models have `wv.`."""
@@ -282,9 +301,10 @@ _SAME_OF_VECTORS = (
 _OF_MODULES = {
     "keyedvectors word2veckeyedvectors fasttextkeyedvectors doc2veckeyedvectors basekeyedvectors "
     "wordembeddingskeyedvectors euclideankeyedvectors": "`any2vec.Vectors` is it, and `any2vec.load` reads files",
-    "load_model load_facebook_model load_facebook_vectors load_word2vec_format": "`any2vec.load` reads it",
+    "load_model": "`any2vec.load` reads vectors, `any2vec.Classifier.load` a classifier",
+    "load_facebook_model load_facebook_vectors load_word2vec_format": "`any2vec.load` reads it",
     "fasttext train_unsupervised": "`any2vec.Word2Vec(subwords='3-6')` is trained by its `fit`",
-    "train_supervised supervised": "here are no classifiers; `any2vec.Word2Vec` makes features for one of scikit-learn",
+    "train_supervised supervised": "`any2vec.Classifier` is trained by its `fit`",
     "linesentence pathlinesentences text8corpus browncorpus": "`fit` takes the names of files",
     "taggeddocument taggedlinedocument labeledsentence": "`fit` of `any2vec.Doc2Vec` takes pairs of a tag and tokens",
     "phraser frozenphrases word2phrase": "`any2vec.Phrases` is it",
@@ -298,6 +318,9 @@ _OF_MODULES = {
 """Of modules, in lower case."""
 
 _OF_TEXT = "sentences documents corpus corpus_file corpus_iterable train input file graph edgelist edge_index"
+
+_VALUES = {"ns": "negative", "hs": "hierarchical", "one-vs-all": "ova"}
+"""Of losses."""
 
 _OPTION = re.compile(r"`([a-z_]+)(?:=[^`]*)?`")
 _FIRST = re.compile(r"`(\w+)")
@@ -320,8 +343,16 @@ def meant(name: str, known: Iterable[str], source: str) -> str:
     found = _NAMES.get(plain, "")
     if found and known.issuperset(_OPTION.findall(found)) and plain[:-1] not in known:  # the plural of one
         return found
+    if plain in _OF_CLASSIFY:
+        return "`any2vec.Classifier` and `any2vec classify` have it"
     near = difflib.get_close_matches(plain, known, n=1, cutoff=_ALIKE)
     return f"perhaps `{near[0]}` is meant" if near else ""
+
+
+def value_meant(value: object, choices: Iterable[str]) -> str:
+    """Say which of the choices a value of fastText's is, for the end of a message; "" if none."""
+    ours = _VALUES.get(value, "") if isinstance(value, str) else ""
+    return f"; give {ours!r}" if ours in choices else ""
 
 
 def method_meant(name: str, owner: Any) -> str:
@@ -332,6 +363,8 @@ def method_meant(name: str, owner: Any) -> str:
     if prefix and name in _SAME_OF_VECTORS.split():
         return f" (`{prefix}{name}` has it)"
     of_model = [_OF_MODELS, *[_OF_VECTORS] * bool(prefix), _OF_PARAMETERS]
+    if is_model and "classes_" in type(owner).learned:
+        of_model = [_OF_CLASSIFIERS, *of_model]
     tables = [_OF_MODULES] if is_module else of_model if is_model else [_OF_VECTORS]
     asked = name.lower() if is_module else name
     for here in (

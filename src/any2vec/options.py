@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_or
 
 import numpy as np
 
-from any2vec.errors import Any2VecError, UnknownParameterError, meant, method_meant, shown
+from any2vec.errors import Any2VecError, UnknownParameterError, meant, method_meant, shown, value_meant
 
 _MOST = 2**63 - 1  # of what is counted
 _LONGEST = 1000  # characters of a parameter that are shown
@@ -148,7 +148,8 @@ def _checked(declared: "Field[Any]", value: Any) -> Any:
     usual = f" ({meta['usual']} is usual)" if meta["usual"] else ""
     wanted = ""
     if meta["choices"] and not (isinstance(value, str) and value in meta["choices"]):
-        raise Any2VecError(f"`{declared.name}` is {shown(value)}; known are {', '.join(meta['choices'])}")
+        known = ", ".join(meta["choices"]) + value_meant(value, meta["choices"])
+        raise Any2VecError(f"`{declared.name}` is {shown(value)}; known are {known}")
     if kind in (int, int | None) and (plain := _integer(value, meta)) is None:
         low, high = meta["low"], meta["high"]
         of = f" from {low:,} to {high:,}" if high is not None else f", at least {low:,}" if low is not None else ""

@@ -235,11 +235,11 @@ def test_the_slowest_host_is_named(corpus):
     slow = """
 import os, time
 from any2vec.training.row_host import RowHost
-work = RowHost.work
+compute = RowHost.compute
 def late(*arguments):
     time.sleep(0.05 * (os.environ["RANK"] == "1"))
-    return work(*arguments)
-RowHost.work = late
+    return compute(*arguments)
+RowHost.compute = late
 """
     kept = "--report", "run.json", "--log", "run.jsonl", "--scheme", "pull-opt", "--verbose"
     found = ends(start("-c", slow + MAIN, *TRAIN, *kept, "-o", "v.bin", hosts=2, cwd=corpus))

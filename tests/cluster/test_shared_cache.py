@@ -102,7 +102,7 @@ def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
     with host.workers:
         for copying, _ in zip(
             [False, True, True, False, False, True] + [False] * 3,
-            host.turns(task, host.chunks(9000, 2), 0),
+            host.take_chunks(task, host.chunks(9000, 2), 0),
             strict=True,
         ):
             host._copying = copying  # from the next chunk on

@@ -264,6 +264,11 @@ def test_repr_shows_what_was_changed():
         (Node2Vec, {"wimdow": 5}, "`wimdow` (perhaps `window` is meant)"),
         (Node2Vec, {"edge_index": []}, "`edge_index` (give it to `fit`)"),
         (Node2Vec, {"spars": 1}, "`spars`"),
+        (any2vec.Classifier, {"lr": 1, "minCount": 2}, "`lr` (give `alpha`), nor `minCount` (give `min_count`)"),
+        (any2vec.Classifier, {"wordNgrams": 2}, "`wordNgrams` (give `word_ngrams`)"),
+        (any2vec.Classifier, {"label": "L"}, "`label` (give `label_prefix`)"),
+        (any2vec.Classifier, {"minCountLabel": 2}, "`minCountLabel` (leave it out)"),
+        (Word2Vec, {"wordNgrams": 2}, "`wordNgrams` (`any2vec.Classifier` and `any2vec classify` have it)"),
     ],
 )
 def test_names_of_other_programs(make, how, meant):
@@ -271,6 +276,24 @@ def test_names_of_other_programs(make, how, meant):
         make(**how)
     assert isinstance(raised.value, Any2VecError)
     assert str(raised.value) == f"{make.__name__} has no parameter {meant}"
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "ours"),
+    [
+        (any2vec.Classifier, "ns", "negative"),
+        (any2vec.Classifier, "one-vs-all", "ova"),
+        (Word2Vec, "hs", "hierarchical"),
+    ],
+)
+def test_losses_of_fasttext(make, given, ours):
+    with pytest.raises(Any2VecError, match=f"`loss` is '{given}'; known are .*; give '{ours}'$"):
+        make(loss=given).check()
+
+
+def test_a_loss_that_only_classifiers_have():
+    with pytest.raises(Any2VecError, match=r"known are negative, hierarchical$"):
+        Word2Vec(loss="one-vs-all").check()
 
 
 def _trained():
@@ -281,6 +304,7 @@ def _trained():
     yield any2vec.Doc2Vec(**words).fit(SENTENCES)
     yield Node2Vec(**how, walks=1, length=4).fit(karate_club().edges)
     yield any2vec.Phrases(min_count=1).fit(SENTENCES)
+    yield any2vec.Classifier(dim=4, epochs=1, threads=1).fit(SENTENCES, [i % 2 for i in range(len(SENTENCES))])
 
 
 def _there(text, having):
@@ -293,7 +317,9 @@ def _there(text, having):
 
 
 METHOD_NAMES = {
-    name for names in (*errors._OF_MODELS, *errors._OF_VECTORS, errors._SAME_OF_VECTORS) for name in names.split()
+    name
+    for names in (*errors._OF_CLASSIFIERS, *errors._OF_MODELS, *errors._OF_VECTORS, errors._SAME_OF_VECTORS)
+    for name in names.split()
 }
 
 
@@ -329,7 +355,7 @@ def test_all_hints_of_modules_name_what_is_there():
 
 def test_all_hints_of_options_name_what_is_there():
     hinted = set()
-    for make in (Word2Vec, any2vec.Doc2Vec, DeepWalk, Node2Vec, any2vec.Phrases):
+    for make in (Word2Vec, any2vec.Doc2Vec, DeepWalk, Node2Vec, any2vec.Phrases, any2vec.Classifier):
         known = {declared.name for declared in fields(make)}
         for name in errors._NAMES.keys() - known:
             with pytest.raises(TypeError) as raised:

@@ -13,6 +13,7 @@ from simulated import NAMES, bits, options, read, skipgram, text, train
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.llvm.compiled import fingerprint
+from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import aligned
@@ -167,6 +168,15 @@ def fit_with_margin(communicator):
 def test_a_new_operator_under_mpi(tmp_path):
     expected = simulate(2, 2, fit_with_margin)  # first: it compiles once what each rank would
     assert results(tmp_path, fit_with_margin, ranks=2) == expected
+
+
+def test_a_number_that_is_no_constant_is_refused():
+    @njit(inline="always")
+    def fetching(e, t, batch, scratch, stats, targets, dim, width):
+        prefetch_row(e, batch[0][0], batch[3])
+
+    with pytest.raises(Any2VecError, match="no constant of the kernel"):
+        Word2Vec(operator=type("Own", (SkipGram,), {"apply": staticmethod(fetching)})).fit(text(20))
 
 
 def test_names():

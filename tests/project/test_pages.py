@@ -18,7 +18,7 @@ from ranks import MPIEXEC, OPEN_MPI, VARIABLES, needs_mpi
 from shown import AS_SHOWN, differs, differs_json, written_by
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Vectors, Word2Vec, load, save
+from any2vec import Any2VecError, Classifier, Vectors, Word2Vec, load, save
 from any2vec.cli import app, plan, words
 from any2vec.cli.help import UsageError, usage
 from any2vec.plan.measuring import Speeds
@@ -50,6 +50,7 @@ SMALL = {
     "words": SHORT,
     "nodes": SHORT,
     "word2vec": {"-size": "16", "-window": "3", "-negative": "3", "-iter": "1"},
+    "classify": {"--dim": "16", "--hosts": "4"},
     "map": {"--method": "pca"},
 }
 SPEEDS = Speeds(581e3, 6.62e6, 36e-9, 134e-9, 8.11e-3, 1.09e-6, 16.3e-3, 9.18e9)  # of an EPYC, measured for plan.md
@@ -160,7 +161,10 @@ def test_ranks(line, tmp_path):
     assert not ran.returncode, ran.stderr
     assert f"on {before[before.index('-n') + 1]} hosts of" in ran.stdout + ran.stderr
     (written,) = [tmp_path / name for before, name in pairwise(given) if before == "-o"]
-    assert len(load(written)) > (100 if given[0] == "words" else 30)
+    if given[0] == "classify":
+        assert len(Classifier.load(written).classes_) == 2
+    else:
+        assert len(load(written)) > (100 if given[0] == "words" else 30)
 
 
 @pytest.mark.slow

@@ -99,17 +99,17 @@ def test_pausing_changes_no_bit(tmp_path):
     assert kept.loss_ == whole.loss_
 
 
-def looking(work):
+def looking(compute):
     """Let a host look once before it computes, as it does while it computes for long."""
     looked = []
 
-    def working(host, task, look):
+    def computing(host, task, look):
         if not looked:
             looked.append(task)
             look()
-        return work(host, task, look)
+        return compute(host, task, look)
 
-    return working
+    return computing
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def looking(work):
 )
 def test_a_checkpoint_that_is_late_cuts_a_round_but_not_by_rounds(tmp_path, monkeypatch, how, cut):
     monkeypatch.setattr(listeners, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
-    monkeypatch.setattr(row_host.RowHost, "work", looking(row_host.RowHost.work))
+    monkeypatch.setattr(row_host.RowHost, "compute", looking(row_host.RowHost.compute))
     written, write = [], listeners.Checkpointing._write
     monkeypatch.setattr(
         listeners.Checkpointing, "_write", lambda self, run, at: (written.append(run.cut), write(self, run, at))

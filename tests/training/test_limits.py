@@ -219,10 +219,10 @@ def test_ctrl_c_while_going_on_does_not_inspect_the_whole_worklist(monkeypatch, 
         return begin(inspector, slice_, workers)
 
     class Pressing(row_host.RowHost):
-        def work(self, *given):
+        def compute(self, *given):
             for _ in range(times):
                 self.interrupts.interrupt()
-            return super().work(*given)
+            return super().compute(*given)
 
     monkeypatch.setattr("any2vec.training.trainer.RowHost", Pressing)
     monkeypatch.setattr(kernels.Inspector, "begin", noting)

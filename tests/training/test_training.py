@@ -193,7 +193,7 @@ def test_learning_rate_of_the_kernel(monkeypatch):
         task = Task(Slice(epoch, ((low, low + 1),)), rate, None, host.thread_stats())
         with host.workers:
             host.scheme.matrices.e[:] = 1
-            host.workers.join(host.compute(task))
+            host.workers.join(host.start(task))
         seen[epoch, low] = host.scheme.matrices.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)

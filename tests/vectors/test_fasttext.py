@@ -318,7 +318,7 @@ def test_labels_of_a_text_are_no_words(file, vectors):
     np.testing.assert_array_equal(found.matrix, vectors.matrix)
     np.testing.assert_array_equal(found.t, vectors.t)
     file.write_bytes(changed(file.read_bytes(), 36, "<i", 3))
-    with pytest.raises(Any2VecError, match=r"is a classifier of fastText \(supervised\); any2vec reads models of"):
+    with pytest.raises(Any2VecError, match=r"is a classifier of fastText \(supervised\); `any2vec predict` and"):
         load(file)
 
 

@@ -1,7 +1,7 @@
 """`any2vec evaluate`: how good vectors are."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +9,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.classify import load as load_classifier
 from any2vec.cli import options
+from any2vec.cli.classify import ModelFile
 from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.options import COMMENTS, argument, completing, graph_options, output_to, saying, setting, sign
 from any2vec.cli.training import check_apart
@@ -17,14 +19,18 @@ from any2vec.cli.vectors import VectorsFile, figures
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
+from any2vec.evaluate.labels import evaluate_labels, write_labels_page
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
+from any2vec.io.inputs import files_of
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
+from any2vec.io.streams import naming, open_stream
 from any2vec.options import fraction, whole_number
 from any2vec.report import write_figures
+from any2vec.report.page import PAGE, check_page
 from any2vec.vectors import load
 from any2vec.vectors.questions import read_pairs, read_questions
 
@@ -39,6 +45,7 @@ _Json = Annotated[Path | None, setting("FILE", "Write the figures to a JSON file
 _LABELS = "Lines of a vertex and its labels (or see --format), or a .mat file with `group`."
 _LABEL_FORMAT = f"Format of LABELS: {', '.join(LABEL_FORMATS)}; with labels, line i lists the vertices of label i."
 _GRAPH = "An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of parts."
+_LABELS_SHOWN = 30
 _PERCENTS = ",".join(f"{100 * ratio:g}" for ratio in RATIOS)
 _SPLIT = "Gets train.edges to train vectors on, and hidden.edges and absent.edges for `links`."
 
@@ -141,6 +148,46 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
+def labels(
+    model: ModelFile,
+    texts: Annotated[list[str], argument("TEXTS", "Text files, whose lines have labels among their words.")],
+    k: Annotated[int, setting("N", "Labels predicted for each line; -1 for all.", "-k")] = 1,
+    threshold: Annotated[float, setting("P", "The least probability of a label.")] = 0.0,
+    threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
+    page: Annotated[Path | None, setting("PAGE.html", "Write a page with all labels, and which are confused.")] = None,
+    json_file: _Json = None,
+    force: options.Force = False,
+) -> None:
+    """Predict labels of lines that have them: precision, recall and F1, as `fasttext test`, and by label."""
+    _check_json(json_file, force, model, *map(Path, texts))
+    if page:
+        check_page(page)
+        check_apart([str(model), *texts], {"the page": page, "the figures": json_file})
+        check_writable(page, PAGE, force=force)
+    loaded = load_classifier(model)
+    result = evaluate_labels(loaded, _lines(texts), k, threshold, threads=threads)
+    table = _table("label", "precision", "recall", "F1", "lines")
+    for row in result.by_label()[:_LABELS_SHOWN]:
+        figures_of = (_percent(100 * row[name]) for name in ("precision", "recall", "f1"))
+        table.add_row(Text(row["label"]), *figures_of, f"{row['lines']:,}")
+    if (more := len(result.labels) - _LABELS_SHOWN) > 0:
+        table.add_row(f"and {counted(more, 'more label')}", "", "", "", "")
+    totals = (_percent(100 * value) for value in (result.precision, result.recall, result.f1))
+    table.add_row("all labels", *totals, f"{result.lines:,}")
+    _report(table, result.as_dict(), json_file)
+    for (wanted, given), number in [(*pair,) for pair in result.confusion.items() if pair[0][0] != pair[0][1]][:3]:
+        Console().print(f"{wanted} taken for {given} {counted(number, 'time')}", highlight=False, markup=False)
+    for number, what, why in (
+        (result.without, "line", "without a label"),
+        (result.unknown, "label", "unknown to the model"),
+    ):
+        if number:
+            Console().print(f"{counted(number, what)} {why}", highlight=False)
+    if page:
+        write_labels_page(result, page, f"{model.name} on {Path(texts[0]).name}", force=force)
+
+
+@evaluate.command(cls=HelpfulCommand)
 @graph_options
 def split(
     graph: Annotated[Path, argument("GRAPH", _GRAPH)],
@@ -208,6 +255,13 @@ def links(
     _report(table, {result.operator: result.as_dict() for result in results}, json_file)
 
 
+def _lines(texts: list[str]) -> Iterator[str]:
+    """Yield the lines of text files."""
+    for file in files_of(texts):
+        with open_stream(file) as (stream, _), naming(file):
+            yield from (line.decode("utf-8-sig", "replace") for line in stream)
+
+
 def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
     """Raise now if the figures could not be written later, or would replace what is read."""
     if json_file:
@@ -235,6 +289,7 @@ _OF_OTHERS = (
     {"macro", "coverage", "sections"},
     {"spearman", "pearson", "used", "skipped"},
     {"vertices", "labels", "shuffles", "ratios"},
+    {"precision", "recall", "f1", "by_label"},
 )
 _FIGURES = Kind("figures of an evaluation", _holds_figures)
 

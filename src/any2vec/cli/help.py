@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import typer
-from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
@@ -315,6 +314,8 @@ def print_line(text: str, style: str = "yellow") -> None:
 
 def print_facts(rows: Iterable[tuple[str, str]]) -> None:
     """Print names, and what there is to say of each."""
+    from rich.table import Table  # takes time to import, which `--version` and errors need not
+
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from any2vec.cli import options as shared
 from any2vec.cli.options import argument, graph_options, output_to, saying
-from any2vec.cli.training import Job, check_apart, check_one_process
+from any2vec.cli.training import Job, check_apart, check_one_process, job_options
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.readers import read_graph
@@ -29,22 +29,15 @@ GraphFile = Annotated[str, argument("GRAPH", _GRAPH)]
 
 @shared.estimator_options(Node2Vec)
 @graph_options
+@job_options()
 def nodes(
-    source: GraphFile,
-    output: shared.Output,
-    options: dict[str, Any],
-    how: dict[str, Any],
-    training: shared.Training = False,
-    report: shared.ReportFile = None,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-    verbose: shared.Verbose = False,
+    source: GraphFile, output: shared.Output, options: dict[str, Any], how: dict[str, Any], given: dict[str, Any]
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
 
     Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
     """
-    job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
+    job = Job(output=output, **given)
     model = Node2Vec(**options, verbose=job.display)
     job.check(model, [source, *filter(None, [how["kinds"]])])
     with saying(job.display.say):

@@ -79,7 +79,7 @@ def from_fields(
 
 def with_options(command: Callable[..., None], into: str, made: Iterable[inspect.Parameter]) -> Callable[..., None]:
     """Replace a command's parameter `into`, a dict, by those `made` that the command has not itself."""
-    own = {p.name: p for p in inspect.signature(command).parameters.values() if p.name != into}
+    own = inspect.signature(command).parameters
     made = [p for p in made if p.name not in own]
 
     @wraps(command)
@@ -87,9 +87,9 @@ def with_options(command: Callable[..., None], into: str, made: Iterable[inspect
         options = {p.name: given.pop(p.name) for p in made}
         command(**given, **{into: options})
 
-    required = [p for p in own.values() if p.default is p.empty]
-    others = [p for p in own.values() if p.default is not p.empty]
-    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in [*required, *made, *others]]
+    listed = [p for one in own.values() for p in (made if one.name == into else [one])]
+    listed.sort(key=lambda p: p.default is not p.empty)  # those that are required first
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in listed]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run

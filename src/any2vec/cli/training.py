@@ -4,19 +4,21 @@ import io
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from inspect import signature
 from itertools import permutations
 from pathlib import Path
 from shlex import quote
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_origin
 
 import numpy as np
 import typer
 from rich.table import Table
 
 from any2vec import cluster
+from any2vec.cli import options as shared
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
@@ -58,7 +60,8 @@ def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) 
     )
     state = "stopped early; the partly trained" if report.interrupted else "the"
     going_on = f"; go on with --resume {model.checkpoint}" if report.interrupted and report.kept else ""
-    yield f"{state} {what} of {of or f'{report.vocabulary:,} {model.kind}'} are in {output}{going_on}"
+    verb = "are" if what.endswith("s") else "is"
+    yield f"{state} {what} of {of or f'{report.vocabulary:,} {model.kind}'} {verb} in {output}{going_on}"
     if what == "vectors" and not of and report.vocabulary == len(model.vectors_) >= _FEWEST:  # all are on this host
         yield from _neighbours(model.vectors_, model.kind, output)
 
@@ -148,13 +151,13 @@ class Job:
 
     output: Path | None  # of the vectors; without it, only the vocabulary is saved
     format: Format | None = None  # in place of the one that the ending of `output` says
-    training: bool = False  # whether the training vectors t are saved too
-    report: Path | None = None  # where the figures of the run are written
-    vocabulary: Path | None = None  # and words and counts
-    force: bool = False  # whether outputs replace what holds something else, too
-    quiet: bool = False
-    verbose: bool = False  # whether all figures of rounds are shown
+    vocabulary: Path | None = None  # where words and counts are written
     progress: bool = True
+    training: shared.Training = False
+    report: shared.ReportFile = None
+    force: shared.Force = False
+    quiet: shared.Quiet = False
+    verbose: shared.Verbose = False
 
     def __post_init__(self) -> None:
         self.hosts = cluster.connect()
@@ -180,8 +183,7 @@ class Job:
                 model.check()
                 if self.output and model.features is not None and self.format is FASTTEXT:
                     raise no_features(self.output)
-                holds_parts = self.output and (self.format or format_of(self.output)).training
-                if self.output and model.parts is not None and not holds_parts:
+                if self.output and model.parts is not None and not self.holds_parts(self.output):
                     self.display.say(lost_parts(model.parts, self.output))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
@@ -222,7 +224,7 @@ class Job:
         with unterminated(self.display.say):
             try:
                 with self._not_lost(model):
-                    self.write_all(model)
+                    self.write(model)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
@@ -237,6 +239,10 @@ class Job:
         """Raise now what `write` would raise after hours of training, as far as that is known; all hosts call this."""
         check_output(output, self.training, self.hosts, self.format, force=self.force)
 
+    def holds_parts(self, output: Path) -> bool:
+        """Whether the output has vectors of n-grams and features."""
+        return (self.format or format_of(output)).training
+
     def check_words(self, words: Sequence[str]) -> None:
         """Refuse words that the output cannot hold."""
         if self.output and (check := (self.format or format_of(self.output)).check_words):
@@ -246,17 +252,13 @@ class Job:
         """Return the count of line ends that a saved vocabulary has."""
         return corpus.sentences
 
-    def write(self, vectors: Vectors, output: Path) -> None:
-        """Save this host's vectors; all hosts call this."""
-        hosts, kind = self.hosts, self.format
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Any2VecWarning)  # `check` has said what is lost
-            save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
-
-    def write_all(self, model: Estimator) -> None:
+    def write(self, model: Estimator) -> None:
         """Save what is trained; all hosts call this."""
         assert self.output
-        self.write(model.vectors_, self.output)
+        how: dict[str, Any] = {"training": self.training, "force": self.force, "format": self.format}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Any2VecWarning)  # `check` has said what is lost
+            save(model.vectors_, self.output, communicator=self.hosts, **how)
 
     def of(self, model: Estimator) -> str:
         """Say what the vectors are of, if not of the words of the vocabulary."""
@@ -332,6 +334,12 @@ class Job:
         if self.hosts.size > 1:
             cluster.abort()
         raise typer.Exit(INTERRUPTED) from None
+
+
+def job_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a command's parameter `given`, a dict, by the options that a `Job` declares."""
+    declared = [p for p in signature(Job).parameters.values() if get_origin(p.annotation) is Annotated]
+    return lambda command: shared.with_options(command, "given", [p for p in declared if p.name not in without])
 
 
 def _files(given: object) -> list[str]:

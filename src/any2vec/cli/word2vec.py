@@ -22,9 +22,8 @@ from any2vec.corpus import Corpus
 from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.io.outputs import Kind, has_mark, write_in_host_order
-from any2vec.models import Word2Vec
+from any2vec.models import Estimator, Word2Vec
 from any2vec.training.progress import Display
-from any2vec.vectors import Vectors
 from any2vec.vectors.files import VECTORS, Format, check_output, save
 from any2vec.vectors.files.shard import Shard
 from any2vec.vectors.files.word2vec import binary_rows, check_words, load_binary, load_text, six_decimals, text_rows
@@ -283,12 +282,13 @@ class _Job(Job):
     def line_ends(self, corpus: Corpus) -> int:
         return corpus.line_ends
 
-    def write(self, vectors: Vectors, output: Path) -> None:
-        self.check_output(output)
+    def write(self, model: Estimator) -> None:
+        assert self.output
+        self.check_output(self.output)
         if self.classes:
-            _save_classes(vectors, output, self.classes, self.threads, self.hosts)
+            _save_classes(model.vectors_, self.output, self.classes, self.threads, self.hosts)
         else:
-            save(vectors, output, force=True, communicator=self.hosts, format=self.format)
+            save(model.vectors_, self.output, force=True, communicator=self.hosts, format=self.format)
 
 
 def _save_classes(vectors: Lookup, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:

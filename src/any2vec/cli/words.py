@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from any2vec.cli import options as shared
-from any2vec.cli.training import Job, check_apart, check_one_process
+from any2vec.cli.training import Job, check_apart, check_one_process, job_options
 from any2vec.cli.vectors import neighbours
 from any2vec.cluster.communicator import together
 from any2vec.corpus import Corpus
@@ -32,6 +32,7 @@ from any2vec.vectors.files import check_output, format_of, named_format, save
 
 
 @shared.estimator_options(Word2Vec)
+@job_options()
 def words(
     corpus: shared.CorpusFiles,
     output: shared.Output,
@@ -51,23 +52,12 @@ def words(
         typer.Option(metavar="FILE", help="Write words and counts, for --vocabulary.", rich_help_panel=shared.DATA),
     ] = None,
     format: shared.OutputFormat = None,  # noqa: A002
-    training: shared.Training = False,
-    report: shared.ReportFile = None,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-    verbose: shared.Verbose = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
-    job = Job(
-        output=output,
-        format=None if format is None else named_format(format, output),
-        training=training,
-        report=report,
-        vocabulary=save_vocabulary,
-        force=force,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    kind = None if format is None else named_format(format, output)
+    job = Job(output=output, format=kind, vocabulary=save_vocabulary, **given)
     model = Word2Vec(**options, cache="auto" if cache else None, verbose=job.display)
     job.check(model, [*corpus, *(str(path) for path in (options["vocabulary"], questions, pairs) if path)])
     with together(job.hosts):
@@ -231,6 +221,7 @@ NOT_OF_DOCUMENTS = ("blend", "buckets", "features", "frozen", "operator", "start
 
 
 @shared.estimator_options(Doc2Vec, without=NOT_OF_DOCUMENTS)
+@job_options("training")
 def documents(
     texts: Texts,
     output: _Output,
@@ -244,14 +235,11 @@ def documents(
         typer.Option(metavar="FOLDER", help="Save the model, too, by which `any2vec infer` gives other texts vectors."),
     ] = None,
     cache: shared.Cache = True,
-    report: shared.ReportFile = None,
-    force: shared.Force = False,
-    quiet: shared.Quiet = False,
-    verbose: shared.Verbose = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."""
-    shown: Any = {"quiet": quiet, "verbose": verbose}
-    job = _Documents(output=output, words=words, model=save_model, report=report, force=force, **shown)
+    job = _Documents(output=output, words=words, model=save_model, **given)
     model = Doc2Vec(**options, words=words is not None, cache="auto" if cache else None, verbose=job.display)
     job.check(model, [*texts, *([str(options["vocabulary"])] if options["vocabulary"] else [])])
     text = job.read(model, texts)
@@ -277,7 +265,7 @@ class _Documents(Job):
         return dict(zip(_OUTPUTS, (self.output, self.words, self.model), strict=True))
 
     def check_output(self, output: Path) -> None:
-        """Raise now what `write_all` would raise."""
+        """Raise now what `write` would raise."""
         for path, training in ((output, False), (self.words, False), (self.model, True)):
             if path:
                 check_output(path, training, self.hosts, force=self.force)
@@ -293,7 +281,7 @@ class _Documents(Job):
         self._number = corpus.sentences
         return corpus
 
-    def write_all(self, model: Estimator) -> None:
+    def write(self, model: Estimator) -> None:
         """Save documents, words and the model."""
         assert isinstance(model, Doc2Vec)
         assert self.output

@@ -78,6 +78,12 @@ class WordRows:
         """Rows of the word that has most."""
         return int(np.diff(self.bounds).max())
 
+    def of_words(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return what words have, for the rows of their own, and -1 for others; shape (V,) to shape (V + P,)."""
+        found = np.full(self.number, -1, np.int32)
+        found[self.own] = places
+        return found
+
     def spread(self, of_words: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum up, for each row of e, what words have of something; shape (V,) to shape (V + P,)."""
         weights = np.repeat(np.asarray(of_words, np.float64), np.diff(self.bounds))
@@ -135,12 +141,11 @@ class Subwords:
     buckets: int = BUCKETS
 
     def __post_init__(self) -> None:
-        least, most, buckets = map(_whole, (self.least, self.most, self.buckets))
+        buckets = _whole(self.buckets)
         if buckets is None or not 1 <= buckets <= _MOST:
             usual = f"from 1 to {_MOST:,} ({BUCKETS:,} is usual)"
             raise Any2VecError(f"`buckets` is {shown(self.buckets)}; it must be a whole number {usual}")
-        if least is None or most is None or not 1 <= least <= most <= _MOST:
-            raise _refused(f"{self.least}-{self.most}")
+        least, most = _lengths((self.least, self.most), (self.least, self.most))
         for name, number in (("least", least), ("most", most), ("buckets", buckets)):
             object.__setattr__(self, name, number)
 
@@ -157,9 +162,7 @@ class Subwords:
                 pair = list(map(int, found.groups()))
         elif isinstance(lengths, Sequence) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1):
             pair = list(lengths)
-        if len(pair) != 2:
-            raise _refused(lengths)
-        return cls(pair[0], pair[1], buckets)
+        return cls(*_lengths(pair, lengths), buckets)
 
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List buckets of n-grams, in fastText's order: word i has ``buckets[bounds[i] : bounds[i + 1]]``."""
@@ -203,9 +206,13 @@ def _whole(value: object) -> int | None:
         return None
 
 
-def _refused(lengths: object) -> Any2VecError:
-    right = "the fewest and the most characters of a part of a word, such as 3-6, in Python also (3, 6); 0 is no parts"
-    return Any2VecError(f"`subwords` is {shown(lengths)}; it must be {right}")
+def _lengths(pair: Sequence[Any], given: object) -> tuple[int, int]:
+    """Return the fewest and the most characters; refuse others, as they were given."""
+    least, most = map(_whole, pair) if len(pair) == 2 else (None, None)
+    if least is None or most is None or not 1 <= least <= most <= _MOST:
+        right = "the fewest and the most characters of a part of a word, such as 3-6"
+        raise Any2VecError(f"`subwords` is {shown(given)}; it must be {right}, in Python also (3, 6); 0 is no parts")
+    return least, most
 
 
 @njit(nogil=True, cache=True)

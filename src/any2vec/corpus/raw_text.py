@@ -6,7 +6,7 @@ and parts of hosts are those of the text as it was.
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -291,21 +291,81 @@ def _room(buffers: _Buffers, growth: float, span: Span) -> NDArray[np.uint8]:
     return buffers[growth]
 
 
+_COPY = 1.0  # growth of a text whose labels are covered
+_COVER = np.array([0xFF, 0xFE], np.uint8)  # no UTF-8, so it stays what it is
+
+
+@njit(nogil=True, cache=True)
+def _covered(
+    text: NDArray[np.uint8], begin: int, end: int, prefix: NDArray[np.uint8], out: NDArray[np.uint8]
+) -> list[tuple[int, int]]:
+    """Copy a text with runs that begin with a prefix covered; return where these begin and end."""
+    found = [(0, 0) for _ in range(0)]
+    at = begin
+    while at < end:
+        after = at
+        while after < end and not IS_SPACE[text[after]]:
+            after += 1
+        covered = after - at >= max(prefix.size, 2)
+        for k in range(min(prefix.size, after - at)):
+            covered = covered and text[at + k] == prefix[k]
+        if covered:
+            found.append((at, after))
+        for k in range(at, after - 1):
+            if not covered and text[k] == _COVER[0] and text[k + 1] == _COVER[1]:  # the text's own
+                found.append((k, k + 2))  # noqa: PERF401 (a kernel)
+        for k in range(at, min(after + 1, end)):
+            out[k - begin] = _COVER[(k - at) % 2] if covered and k < after else text[k]
+        at = after + 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _uncover(
+    text: NDArray[np.uint8], begin: int, end: int, original: NDArray[np.uint8], found: list[tuple[int, int]]
+) -> None:
+    """Put the runs that were covered back to where they are in a text, in their order."""
+    at = begin
+    for first, last in found:
+        while at + 1 < end and not (text[at] == _COVER[0] and text[at + 1] == _COVER[1]):
+            at += 1
+        for k in range(last - first):
+            text[at + k] = original[first + k]
+        at += last - first
+
+
 @dataclass(frozen=True)
 class RawText:
-    """The changes of a text before it is split at whitespace: lower case, as by `str.lower`, and separated tokens."""
+    """The changes of a text before it is split at whitespace: lower case, as by `str.lower`, and separated tokens.
+
+    Words that begin with the `prefix`, labels, stay as they are.
+    """
 
     lowercase: bool = False
     tokenize: bool = False
+    prefix: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides what becomes of a text."""
-        version = unicodedata.unidata_version if self.lowercase or self.tokenize else None
-        return {"lowercase": self.lowercase, "tokenize": self.tokenize, "the version of Unicode": version}
+        changed = self.lowercase or self.tokenize
+        version = unicodedata.unidata_version if changed else None
+        found = {"lowercase": self.lowercase, "tokenize": self.tokenize, "the version of Unicode": version}
+        return found | ({"labels": self.prefix} if changed and self.prefix else {})
 
     def span(self, span: Span, buffers: _Buffers) -> Span:
         """Return a text as it is to be scanned; of n bytes, n words and line ends are made at most."""
+        if not self.prefix or not (self.lowercase or self.tokenize):
+            return self._changed(span, buffers)
+        prefix, copy = np.frombuffer(self.prefix.encode(), np.uint8), _room(buffers, _COPY, span)
+        found = _covered(span.text, span.begin, span.end, prefix, copy)
+        copy[span.end - span.begin] = ord(" ")
+        changed = self._changed(Span(copy, 0, span.end - span.begin), buffers)
+        if found:
+            _uncover(changed.text, changed.begin, changed.end, span.text, found)
+        return changed
+
+    def _changed(self, span: Span, buffers: _Buffers) -> Span:
         if self.lowercase:
             span = _lowered(span, _room(buffers, _LOWER_GROWTH, span))
         if self.tokenize:
@@ -314,6 +374,11 @@ class RawText:
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in memory."""
+        if self.prefix:
+            runs = split(text)
+            labels = [run for run in runs if run.startswith(self.prefix)]
+            others = " ".join(run for run in runs if not run.startswith(self.prefix))
+            return labels + replace(self, prefix="").words(others)
         if self.lowercase:
             text = text.lower()
         if self.tokenize:
@@ -325,7 +390,8 @@ class RawText:
 
     def token(self, token: Any) -> Any:
         """Return a token in memory as it is to be: a string perhaps in lower case."""
-        return token.lower() if self.lowercase and isinstance(token, str) else token
+        changed = self.lowercase and isinstance(token, str) and not (self.prefix and token.startswith(self.prefix))
+        return token.lower() if changed else token
 
     def refuse_to_tokenize(self, what: str, given: object) -> None:
         """Raise an error if what is no text should be tokenized."""

@@ -71,7 +71,25 @@ def read_corpus(source: Source, *, communicator: Communicator | None = None, **o
     bytes of the files that are done and all their bytes (of this host's part; None if unknown); `say` with what the
     user should know of an entry of the cache. `threads`, and bytes that one takes at a time, change no outcome.
     """
-    return _Reader(source, communicator or alone(), **options).read()
+    communicator = communicator or alone()
+    reader = _Reader(source, communicator, **options)
+    seen = dict[str, Any]()
+    with shared_errors(communicator):
+        settings = reader.settings()
+        if communicator.size > 1:
+            own = {"cache": reader.cache is not None, "block": reader.block}
+            seen = corpus_fingerprint(reader.files, settings | own)
+    if communicator.size > 1:
+        check_same_fingerprint(communicator, seen)
+        reader.hosts, reader.held = communicator.size, range(communicator.rank, communicator.rank + 1)
+    with shared_errors(communicator):
+        place, key = place_of(reader.cache), None
+        if reader.files is not None and place.folder is not None:
+            key = key_of(reader.files, settings, reader.hosts, reader.held)
+    if place.why and communicator.rank == 0:
+        warnings.warn(place.why, Any2VecWarning, stacklevel=2)
+    files = reader.files or ()
+    return cached(reader.build, place, key, files, communicator, reader.threads, reader.say)  # if the cache has it not
 
 
 @dataclass(eq=False)
@@ -100,27 +118,6 @@ class _Reader:
     given: Vocabulary | None = field(init=False, default=None)
     held: range = field(init=False)  # the hosts whose parts are read
 
-    def read(self) -> Corpus:
-        """Take the corpus from the cache, or read the text."""
-        communicator = self.communicator
-        several, seen = communicator.size > 1, dict[str, Any]()
-        with shared_errors(communicator):
-            settings = self._settings()
-            if several:
-                seen = corpus_fingerprint(self.files, settings | {"cache": self.cache is not None, "block": self.block})
-        self.held = range(self.hosts)
-        if several:
-            check_same_fingerprint(communicator, seen)
-            self.hosts, self.held = communicator.size, range(communicator.rank, communicator.rank + 1)
-        with shared_errors(communicator):
-            place, key = place_of(self.cache), None
-            if self.files is not None and place.folder is not None:
-                key = key_of(self.files, settings, self.hosts, self.held)
-        if place.why and communicator.rank == 0:
-            warnings.warn(place.why, Any2VecWarning, stacklevel=3)
-        # what the cache has not, `_build` makes
-        return cached(self._build, place, key, self.files or (), communicator, self.threads, self.say)
-
     def _check(self) -> None:
         """Raise an error if an argument is of a wrong type, too small, or does not go with another."""
         if self.column is not None and not isinstance(self.column, str):
@@ -134,7 +131,7 @@ class _Reader:
         if self.vocabulary is not None and self.known is not None:
             raise Any2VecError("`vocabulary` is given, and `known` words too; give one")
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Find the files and the words that are given; return all that decides V and W besides the text."""
         self._check()
         if self.hosts not in (1, self.communicator.size) and self.communicator.size > 1:
@@ -148,6 +145,7 @@ class _Reader:
             self.raw = self.phrased.read_as(self.raw)
             self.source, self.column = self.phrased.source, self.phrased.column
         self.files = input_files(self.source, self.column, self.raw)
+        self.held = range(self.hosts)
         settings = {
             "min_count": self.min_count,
             "max_size": self.max_size,
@@ -161,7 +159,7 @@ class _Reader:
             raise Any2VecError(f"the documents are a text of Phrases, whose lines are not kept; {advice}")
         return settings | self.raw.settings | ({"documents": True} if self.documents else {})
 
-    def _build(self, where: Path) -> Corpus:
+    def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)

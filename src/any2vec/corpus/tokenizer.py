@@ -66,7 +66,7 @@ def tokenize(
 
 
 @njit(nogil=True, cache=True)
-def _until_whitespace(text: NDArray[np.uint8], position: int) -> tuple[np.uint64, np.uint64]:
+def until_whitespace(text: NDArray[np.uint8], position: int) -> tuple[np.uint64, np.uint64]:
     """Return eight bytes, and the high bit of each of them that is 32 or less (no carry crosses a byte)."""
     chunk = load_u64(text, position)
     return chunk, ~(((chunk & _SEVENS) + _PAST_SPACE) | chunk) & _HIGHS
@@ -100,7 +100,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
             position += 1
             continue
         begin = position
-        first, stops = _until_whitespace(text, position)
+        first, stops = until_whitespace(text, position)
         second = NOTHING
         if stops != 0:
             inside = np.int64(trailing_zeros(stops) >> THREE)
@@ -109,12 +109,12 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
         else:
             hashed = mix(SEED, first)
             position += 8
-            chunk, stops = _until_whitespace(text, position)
+            chunk, stops = until_whitespace(text, position)
             short = stops != 0
             while stops == 0:
                 hashed = mix(hashed, chunk)
                 position += 8
-                chunk, stops = _until_whitespace(text, position)
+                chunk, stops = until_whitespace(text, position)
             inside = np.int64(trailing_zeros(stops) >> THREE)
             chunk &= low_bytes(inside)
             if not short or chunk != 0:

@@ -1,7 +1,6 @@
 """What people look at: a terminal that no text can command, and tables of HTML."""
 
 from collections.abc import Iterable
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ def is_page(path: Path) -> bool:
 
 def table(rows: Iterable[tuple[str, str]], title: str = "") -> str:
     """Return a table of names and texts, below a title if there is one."""
+    from html import escape  # takes time to import, as in `cli.help.print_facts`
+
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>\n" for name, text in rows)
     caption = f'<caption style="text-align: left; font-weight: bold">{escape(title)}</caption>\n' if title else ""
     return f"<table>\n{caption}{lines}</table>\n"

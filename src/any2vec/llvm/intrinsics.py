@@ -8,6 +8,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from any2vec.errors import Any2VecError
+
 FLOAT = ir.FloatType()
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
@@ -88,6 +90,14 @@ def sums(b: ir.IRBuilder, vectors: list[ir.Value], width: int) -> ir.Value:
     return folded
 
 
+def fixed(kind: types.Type) -> int:
+    """Return the number that an argument is while a kernel is compiled."""
+    if not isinstance(kind, types.IntegerLiteral):
+        what = "a `dim`, `width` or number of rows that is no constant of the kernel"
+        raise Any2VecError(f"the operator's code computes {what}; pass on those that it is given")
+    return int(kind.literal_value)
+
+
 def data(context: Any, b: ir.IRBuilder, kind: types.Array, array: ir.Value) -> ir.Value:
     """Where an array's elements begin."""
     return context.make_array(kind)(context, b, array).data
@@ -135,6 +145,16 @@ def trailing_zeros(typing: Any, bits: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
+@intrinsic
+def ones(typing: Any, bits: Any) -> Any:
+    """Count the bits that are set."""
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        return b.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
 LINE = 16  # float32 per cache line
 
 
@@ -156,7 +176,7 @@ def prefetch_row(typing: Any, matrix: Any, offset: Any, dim: Any) -> Any:
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         row = b.gep(data(context, b, sig.args[0], args[0]), [args[1]])
-        for first in range(0, dim.literal_value, LINE):
+        for first in range(0, fixed(dim), LINE):
             _fetch(b, b.gep(row, [constant(first)]))
         return context.get_dummy_value()
 

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 from any2vec.errors import method_meant
 
 if TYPE_CHECKING:
+    from any2vec.models.classifier import Classifier
     from any2vec.models.estimator import Estimator
     from any2vec.models.nodes import DeepWalk, Node2Vec
     from any2vec.models.reporting import Callback
     from any2vec.models.words import Doc2Vec, Word2Vec
 
-__all__ = ["Callback", "DeepWalk", "Doc2Vec", "Estimator", "Node2Vec", "Word2Vec"]
+__all__ = ["Callback", "Classifier", "DeepWalk", "Doc2Vec", "Estimator", "Node2Vec", "Word2Vec"]
 
 _MODULES = {
     "Callback": "reporting",
+    "Classifier": "classifier",
     "DeepWalk": "nodes",
     "Doc2Vec": "words",
     "Estimator": "estimator",

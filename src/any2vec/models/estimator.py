@@ -199,7 +199,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 if isinstance(options.parts, Features):
                     self.display.say(options.parts.check_known(corpus.vocabulary, self.kind))
                 # the corpus itself holds its files, as long as this call goes on
-                divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
+                divided = replace(corpus, rows=self._rows(corpus, options, communicator))
                 if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
                     if options.parts is not None and not len(divided.rows.ids):
@@ -223,6 +223,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _rows(self, corpus: Corpus, options: Options, communicator: Communicator | None) -> WordRows | None:
+        """Find the rows of e that make the vectors of words; all hosts call this."""
+        return options.operator_class(options).divide(corpus.vocabulary)
 
     def _for_text(self, corpus: Corpus, options: Options, seen: int) -> Options:
         """Choose what depends on the size of the text, of which `seen` words were trained on earlier; say so."""

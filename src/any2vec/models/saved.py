@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection
 from dataclasses import Field, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
@@ -67,8 +68,15 @@ class Savable:
         """
         words = copy.copy(self._trained())
         path = as_path(path)
+        documents = vars(self).get("documents_")
+        kind = replace(NATIVE, save=partial(save_native, model=self._content(), documents=documents))
+        words.untrained, training = "", words.t is not None
+        save(words, path, training=training, force=force, communicator=communicator, format=kind)
+
+    def _content(self) -> dict[str, Any]:
+        """Return parameters and report, as JSON can hold them."""
         kept, left_out = _parameters(self)
-        content = {
+        return {
             "format": _VERSION,
             "any2vec": __version__,
             "class": type(self).__name__,
@@ -76,9 +84,6 @@ class Savable:
             "left_out": left_out,
             "report": json.loads(json.dumps(without_nan(self.report_.as_dict()), default=plain)),  # paths are text
         }
-        kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
-        words.untrained, training = "", words.t is not None
-        save(words, path, training=training, force=force, communicator=communicator, format=kind)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -106,6 +111,16 @@ class Savable:
         refuse_foreign(path)
         data, content = load_with_model(path)
         vectors = Vectors.of(data)
+        features = vectors.parts.settings if vectors.parts is not None else None
+        model = cls._of_content(content, path, features if isinstance(features, Features) else None)
+        vars(model).update(vectors_=vectors)
+        if "documents_" in model.learned:
+            vars(model)["documents_"] = Vectors.of(load_documents(path, content))
+        return model
+
+    @classmethod
+    def _of_content(cls, content: dict[str, Any], path: Path, features: Features | None = None) -> Self:
+        """Make an estimator of what `_content` returned, perhaps of a stranger."""
         file = path / MODEL
         if content.get("format") != _VERSION:
             found = shown(content.get("format"))
@@ -124,18 +139,16 @@ class Savable:
         dropped = [declared.name for declared in known if _is_foreign(declared, parameters)]
         try:
             model = cls(**{name: _decoded(value) for name, value in parameters.items() if name not in dropped})
-            if vectors.parts is not None and isinstance(vectors.parts.settings, Features):
-                model.features = vectors.parts.settings
+            if features is not None:
+                model.features = features
             model.check()
         except (Any2VecError, TypeError) as error:
             raise Any2VecError(f"{file}: {error}") from None
         for names, why in ((left_out, "does not hold {}, which JSON cannot"), (dropped, _NOT_TAKEN)):
             if names:
                 said = why.format(", ".join(f"`{name}`" for name in names))
-                warnings.warn(f"{path}: {said}: set what a further fit needs", Any2VecWarning, stacklevel=2)
-        vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
-        if "documents_" in model.learned:
-            vars(model)["documents_"] = Vectors.of(load_documents(path, content))
+                warnings.warn(f"{path}: {said}: set what a further fit needs", Any2VecWarning, stacklevel=3)
+        vars(model).update(report_=report, loss_=report.loss)
         return model
 
     def push_to_hub(

@@ -98,7 +98,7 @@ class Word2Vec(Estimator):
             threads=threads,
             cache=self.cache,
             column=self.column,
-            raw=RawText(self.lowercase, self.tokenize),
+            raw=self._raw,
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,
@@ -119,6 +119,11 @@ class Word2Vec(Estimator):
         if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:
             say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
+
+    @property
+    def _raw(self) -> RawText:
+        """What is done with a text before."""
+        return RawText(self.lowercase, self.tokenize)
 
     def transform(self, texts: Any) -> Features:
         """Return the mean of the vectors of each text's words, as `Vectors.means` does, read as `fit` reads.

@@ -3,6 +3,7 @@
 CONTRIBUTING has an operator of a user's own, step by step.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
@@ -100,6 +101,8 @@ class Operator(ABC):
     alpha, ns_exponent, negatives_per : float, float, str
         Initial learning rate, exponent of the negatives' distribution, and how often negatives are drawn, if the user
         gives none.
+    scale : float
+        Of the initial rows of e, which are word2vec's if it is 1.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     from_centre : bool
@@ -110,6 +113,9 @@ class Operator(ABC):
         Whether a chunk is taken whole, by the slice in which it begins: then `edges` may list a row once for several
         windows of it. ``sources[sources.size // 2 + k]`` is the number of windows that use source k, and what else it
         leaves in `sources` is there for `apply`, zeros if there is no window. `sources` is twice the sources.
+    lines : bool
+        Whether a window is a whole sentence, which is taken by the slice in which it begins; its centre is the first
+        word.
     documents : bool
         Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
@@ -127,11 +133,13 @@ class Operator(ABC):
     alpha: float = 0.025
     ns_exponent: float = POWER
     negatives_per: str = "window"
+    scale: float = 1.0
     varying: bool = False
     joined: bool = False
     from_centre: bool = False
     several: bool = False
     chunked: bool = False
+    lines: bool = False
     documents: bool = False
     rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")
@@ -203,6 +211,11 @@ class Operator(ABC):
         A context has `contexts` words in the mean.
         """
         return 1.0
+
+    @property
+    def first_loss(self) -> float:
+        """Mean loss of a sample before training, when all scores are zero."""
+        return math.log(2)
 
     @property
     def exponent(self) -> float:

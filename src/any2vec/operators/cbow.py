@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from any2vec.llvm.intrinsics import I64, constant, data, fma, load, splat, store, vector
+from any2vec.llvm.intrinsics import I64, constant, data, fixed, fma, load, splat, store, vector
 from any2vec.operators.base import OperatorOptions, add_curvature
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import NOTHING, PADDING, dots, put_repeats
@@ -65,7 +65,7 @@ def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, widt
 
     `h` is aligned to 64 bytes; `dim` and `width`, the floats of a register, are literal.
     """
-    dim_, width_ = dim.literal_value, width.literal_value
+    dim_, width_ = fixed(dim), fixed(width)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, x_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
@@ -93,7 +93,7 @@ def join_changed(
 
     The other parameters are those of `join`.
     """
-    dim_, width_ = dim.literal_value, width.literal_value
+    dim_, width_ = fixed(dim), fixed(width)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, changes_, x_, weights_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 6))
@@ -122,7 +122,7 @@ def learn(typing: Any, h: Any, t: Any, y: Any, g: Any, m: Any, change: Any, dim:
 
     `h` is the joined row, `change` what it is to change by, `g` the steps; the others are those of `tiles.dots`.
     """
-    dim_, width_ = dim.literal_value, width.literal_value
+    dim_, width_ = fixed(dim), fixed(width)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         h_, t_, y_, g_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 5))
@@ -152,7 +152,7 @@ def spread(typing: Any, e: Any, x: Any, n: Any, scale: Any, change: Any, dim: An
 
     The parameters are those of `join`.
     """
-    dim_, width_ = dim.literal_value, width.literal_value
+    dim_, width_ = fixed(dim), fixed(width)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         e_, x_, change_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 4))
@@ -193,7 +193,7 @@ class CBOW(SkipGram):
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        self.apply = _apply(self.steps, options.context, self.varying)
+        self.apply = joining(self.steps, options.context, self.varying)
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count samples as if all rows of a context moved alike: what they share is what hosts learn over again.
@@ -243,7 +243,7 @@ def learning(steps: Callable[..., Any], varying: bool) -> Callable[..., None]:
 
 
 @cache
-def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
+def joining(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
     """Make `Operator.apply`: join the context, score, step, learn, spread the change."""
     mean, corrected = context != "sum", context == "corrected"
     learned = learning(steps, varying)

@@ -186,7 +186,7 @@ def _column_kernels(
                 continue
             i = at[2]
             at[2] += 1
-            near = window_of(windows, i, -1)
+            near = window_of(windows, ids, i, -1)
             alpha = learning_rate(rate, windows.position[i] - low)
             for group in range(near.end - near.begin - 1 if group_per_context else 1):
                 sources, goals, labels = chunk.sources[x:], chunk.targets[y:], chunk.labels[y:]

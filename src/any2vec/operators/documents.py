@@ -247,7 +247,7 @@ def _kernel(code: OperatorCode, window: int, dim: int, width: int) -> Callable[.
                     while position < text.size:
                         count, stop = list_windows(text, position, text.size, 0, text.size, window, draws, windows, 0)
                         for i in range(count):
-                            near = window_of(windows, i, 0)
+                            near = window_of(windows, text, i, 0)
                             done = (epoch + windows.position[i] / text.size) / epochs
                             alpha = float32(how.alpha * max(1.0 - done, how.floor))
                             n, skipped = edges(near, 0, tables, sizes, x, y, labels)

@@ -27,17 +27,21 @@ from any2vec.operators.matrices import AT, NEXT_MERGE, HotRows
 from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import NOTHING, TILE_ROWS, aligned, copy, put_repeats, tile_rows
 from any2vec.samples.windows import (
+    ALL,
+    CHUNK,
     EpochDraws,
     SampleTables,
     Slice,
     first_chunk,
-    follow_words,
+    line_of,
+    list_followed,
+    list_line,
     list_windows,
     new_windows,
     window_of,
 )
 
-_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
+_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16, and on all lines, which are fewer
 _ENOUGH = 50.0  # sum of squared gradients
 _AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
@@ -95,6 +99,7 @@ class OperatorCode(NamedTuple):
     varying: bool
     several: bool
     chunked: bool
+    lines: bool
     documents: bool
     targets: int
     sizes: tuple[int, ...]
@@ -127,6 +132,13 @@ def _copied(e: Any, offset: int, row: int, dim: int) -> int:
     return row * dim
 
 
+def _windows_of(code: OperatorCode) -> tuple[int, Any, Any]:
+    """Return the positions of a chunk that is taken whole, or 0, how windows are listed, and how one is taken."""
+    if code.lines:
+        return ALL, list_line, line_of
+    return (CHUNK, list_followed, window_of) if code.chunked else (0, list_windows, window_of)
+
+
 @cache
 def _operator_kernel(
     code: OperatorCode,
@@ -141,7 +153,8 @@ def _operator_kernel(
 ) -> Callable[..., None]:
     edges, targets, sizes = code.edges, code.targets, code.sizes
     group_per_context, joined = code.group_per_context, code.joined
-    varying, several, chunked, documents = code.varying, code.several, code.chunked, code.documents
+    varying, several, chunked, documents, lines = code.varying, code.several, code.chunked, code.documents, code.lines
+    whole, listing, nth = _windows_of(code)
     apply = code.apply or _apply(code.score, code.steps, code.update, varying)
     counted, mapped = addressing == "counted", addressing == "mapped"
     fewest = 0 if documents else 1  # words of a context: a document is a source where there is none
@@ -163,6 +176,8 @@ def _operator_kernel(
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
             if freezing and rows.frozen[vertex]:
                 x[k] = _copied(e, x[k], spare + k, dim)
+            if lines:
+                prefetch_row(e, x[k], dim)
         updates = 1 if joined else sources
         first = y[0]
         for k in range(1, targets - skips if varying else targets):
@@ -207,7 +222,7 @@ def _operator_kernel(
         n = skipped = slot = 0
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
-        sentence, position = first_chunk(bounds, low, high, chunked)
+        sentence, position = first_chunk(bounds, low, high, whole)
         done = end = low
         last = False
         while not last:
@@ -215,15 +230,12 @@ def _operator_kernel(
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
-                until = end if chunked else high
-                count, stop = list_windows(ids, position, until, begin, end, window, draws, windows, fewest)
-                if chunked:
-                    follow_words(windows, count)
+                count, stop = listing(ids, position, end if whole else high, begin, end, window, draws, windows, fewest)
             for i in range(count):
-                near = window_of(windows, i, sentence)
+                near = nth(windows, ids, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
-                    next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
+                    next_measured = lines or near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
                 for group in range(near.end - near.begin - 1 if group_per_context and not last else 1):
                     slot = 1 - slot
                     sources = skips = 0
@@ -288,6 +300,7 @@ def _inspection_kernel(code: OperatorCode) -> Callable[..., None]:
     edges, targets, sizes = code.edges, code.targets, code.sizes
     group_per_context, joined = code.group_per_context, code.joined
     varying, chunked, documents = code.varying, code.chunked, code.documents
+    whole, listing, nth = _windows_of(code)
     fewest = 0 if documents else 1
 
     def inspect(
@@ -296,15 +309,13 @@ def _inspection_kernel(code: OperatorCode) -> Callable[..., None]:
         made = new_windows(window), np.empty(most, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
         windows, x, y, labels = unowned(made)
         ids, bounds, draws, sources, destinations = unowned((ids, bounds, draws, sources, destinations))
-        sentence, position = first_chunk(bounds, low, high, chunked)
+        sentence, position = first_chunk(bounds, low, high, whole)
         while position < high:
             begin, end = bounds[sentence], bounds[sentence + 1]
-            until = end if chunked else high
-            count, stop = list_windows(ids, position, until, begin, end, window, draws, windows, fewest)
-            if chunked:
-                follow_words(windows, count)
+            until = end if whole else high
+            count, stop = listing(ids, position, until, begin, end, window, draws, windows, fewest)
             for i in range(count):
-                near = window_of(windows, i, sentence)
+                near = nth(windows, ids, i, sentence)
                 for group in range(near.end - near.begin - 1 if group_per_context else 1):
                     n, skips = edges(near, group, draws.tables, sizes, x, y, labels)
                     for k in range(n):

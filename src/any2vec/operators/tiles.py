@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
-from any2vec.llvm.intrinsics import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums, vector
+from any2vec.llvm.intrinsics import FLOAT, I32, I64, call, constant, data, fixed, fma, load, splat, store, sums, vector
 
 TILE_ROWS = 5
 """Source rows that any processor takes at once: five rows, their five changes and three more fit in 16 registers."""
@@ -104,7 +104,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     code and time; `width`, the floats of a register, is literal.
     """
     signature = types.void(e, x, t, y, out, n, m, dim, width)
-    w_, alone = width.literal_value, isinstance(x, types.Integer)
+    w_, alone = fixed(width), isinstance(x, types.Integer)
 
     def tile(b: ir.IRBuilder, p: list[ir.Value], first: ir.Value, n_: int, rows: int) -> None:
         sources = [b.gep(p[0], [p[1]])] if alone else [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
@@ -148,12 +148,12 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
 def add_rows(typing: Any, out: Any, at: Any, t: Any, y: Any, g: Any, m: Any, dim: Any, width: Any) -> Any:
     """Add ``g[j] * t[y[j] : y[j] + dim]``, for all j < m, to ``out[at : at + dim]``; m is literal."""
     signature = types.void(out, at, t, y, g, m, dim, width)
-    w_ = width.literal_value
+    w_ = fixed(width)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         out_, t_, y_, g_ = (data(context, b, sig.args[k], args[k]) for k in (0, 2, 3, 4))
-        rows = [_row(b, t_, y_, constant(j)) for j in range(m.literal_value)]
-        weights = [splat(b, b.load(b.gep(g_, [constant(j)])), w_) for j in range(m.literal_value)]
+        rows = [_row(b, t_, y_, constant(j)) for j in range(fixed(m))]
+        weights = [splat(b, b.load(b.gep(g_, [constant(j)])), w_) for j in range(fixed(m))]
         columns = cgutils.for_range_slice(b, constant(0), _number(dim, args[6]), constant(w_), intp=I64)
         with columns as (column, _):
             place = b.gep(out_, [b.add(args[1], column)])
@@ -189,12 +189,12 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
     turn. Every row is loaded and stored once; changes are added in memory, so a row named twice in `x` gets both.
     """
     signature = types.void(e, x, t, y, g, n, m, dim, width)
-    d_, w_ = dim.literal_value, width.literal_value
+    d_, w_ = fixed(dim), fixed(width)
 
     def columns(b: ir.IRBuilder, p: list[ir.Value], sources: list[ir.Value], at: ir.Value, parts: int) -> None:
         """All rows, over `parts` registers of columns from `at`."""
         n_ = len(sources)
-        turns = min(_TURNS[n_], m.literal_value) if isinstance(m, types.IntegerLiteral) else _TURNS[n_]
+        turns = min(_TURNS[n_], fixed(m)) if isinstance(m, types.IntegerLiteral) else _TURNS[n_]
         spans = [b.add(at, constant(part * w_)) for part in range(parts)]
         places = [[b.gep(source, [span]) for span in spans] for source in sources]
         xs = [[load(b, place, w_) for place in row] for row in places]
@@ -266,7 +266,7 @@ def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) ->
     the caller adds `alpha` to the step and takes x off the loss. The `tile` has PADDING floats behind its `size`.
     """
     signature = types.float32(tile, size, alpha, width)
-    w_ = width.literal_value
+    w_ = fixed(width)
     integers = ir.VectorType(I32, w_)
 
     def floats(value: float) -> ir.Constant:

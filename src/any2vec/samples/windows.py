@@ -63,6 +63,9 @@ def total_of(counts: NDArray[np.int64], what: str = "counts") -> int:
 CHUNK = 512
 """Positions listed at once: bounds the memory that a sentence of any length needs."""
 
+ALL = 1 << 62
+"""Positions, more than any sentence has."""
+
 
 class EpochDraws(NamedTuple):
     """What the samples of an epoch are drawn from."""
@@ -125,7 +128,7 @@ class Window(NamedTuple):
     There is at least one, unless the operator has documents.
     """
 
-    words: NDArray[np.int64]  # vertices of the kept occurrences around
+    words: NDArray[Any]  # vertices of the kept occurrences around; of a line, the whole worklist
     centre: int  # indices into `words`
     begin: int
     end: int
@@ -177,8 +180,8 @@ def new_windows(window: int) -> Windows:
 
 
 @njit(inline="always")
-def window_of(windows: Windows, i: int, sentence: int) -> Window:
-    """Return window i, of a sentence."""
+def window_of(windows: Windows, ids: NDArray[np.int32], i: int, sentence: int) -> Window:
+    """Return window i, of a sentence, of those listed in the worklist `ids`."""
     return Window(
         windows.words,
         windows.centre[i],
@@ -227,6 +230,33 @@ def list_windows(
             listed = listed and held_out == (draws.judging != 0)
         count += int64(listed)
     return count, stop
+
+
+@njit(nogil=True, error_model="numpy")
+def list_line(
+    ids: NDArray[np.int32],
+    position: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    draws: EpochDraws,
+    out: Windows,
+    fewest: int = 1,
+) -> tuple[int, int]:
+    """List the sentence from `begin` to `end` as one window, unless it is left out; as `list_windows` does."""
+    if (draws.held_out or draws.part >> uint64(32) == 0) and _is_left_out(begin, draws):
+        return 0, end
+    out.begin[0], out.end[0], out.position[0] = begin, end, begin
+    out.key[0] = draw(draws.sample_key, begin)
+    return 1, end
+
+
+@njit(inline="always")
+def line_of(windows: Windows, ids: NDArray[np.int32], i: int, sentence: int) -> Window:
+    """Return the window that is a sentence; its words are those of the worklist."""
+    begin, end = windows.begin[0], windows.end[0]
+    return Window(ids, begin, begin, end, windows.key[0], sentence, begin, begin, end, windows.uses)
 
 
 @njit(nogil=True, cache=True)
@@ -380,16 +410,34 @@ def follow_words(windows: Windows, count: int) -> None:
 
 
 @njit(nogil=True, error_model="numpy")
-def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: bool) -> tuple[int, int]:
+def list_followed(
+    ids: NDArray[np.int32],
+    position: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    draws: EpochDraws,
+    out: Windows,
+    fewest: int = 1,
+) -> tuple[int, int]:
+    """List windows as `list_windows` does, and follow their words."""
+    count, stop = list_windows(ids, position, high, begin, end, window, draws, out, fewest)
+    follow_words(out, count)
+    return count, stop
+
+
+@njit(nogil=True, error_model="numpy")
+def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: int) -> tuple[int, int]:
     """Find the sentence and the position where the first chunk of a slice begins.
 
-    If chunks are taken whole, they begin at every `CHUNK` positions of a sentence, and a slice has those that begin in
+    If chunks are taken whole, they begin at every `whole` positions of a sentence, and a slice has those that begin in
     it: so they do not depend on where slices begin and end.
     """
     sentence: Any = np.searchsorted(bounds, low, side="right") - 1
     position = low
     if whole and low < high:
         begin, end = bounds[sentence], bounds[sentence + 1]
-        position = min(begin + (low - begin + CHUNK - 1) // CHUNK * CHUNK, end)
+        position = min(begin + (low - begin + whole - 1) // whole * whole, end)
         sentence += int64(position == end)
     return sentence, position

@@ -167,7 +167,7 @@ class ColumnHost(Host):
             start.fill(rows, self.operator, self._counts, self._communicator)
             self.scheme.put(rows)
 
-    def work(self, task: Task, look: Callable[[], None]) -> float:
+    def compute(self, task: Task, look: Callable[[], None]) -> float:
         """Take the mini-batches of a round, with all hosts."""
         channel, before, rate = self.scheme.channel, 0, task.rate
         self._computed, self.left = 0.0, []

@@ -1,5 +1,6 @@
 """How a run ends early: Ctrl-C and signals, and values that are not finite any more."""
 
+import math
 import signal
 import threading
 import time
@@ -139,7 +140,7 @@ LARGEST = 1e6
 """Of a number in a row: larger ones are of no use, though they are finite."""
 
 _SUSPECT = 1e2  # a row of 100 such numbers is as long as 1,000; those of good runs stay below 10
-_WORST = 2.0  # mean loss of a sample: log 2 before training, and no more in good runs of any operator
+_WORST = 2.9  # times the mean loss of a sample before training, which good runs of any operator do not exceed
 
 _MANY_NEGATIVES = 50  # from here on they, rather than alpha, are why shared negatives diverge
 
@@ -161,13 +162,13 @@ def not_finite(options: Options, hosts: int, by_columns: bool, when: str, rate: 
 class Divergence:
     """Says once that training seems to diverge, and ends it if it has become worse after a further epoch."""
 
-    def __init__(self, options: Options, communicator: Communicator, display: Display) -> None:
-        self._options, self._communicator, self._display = options, communicator, display
+    def __init__(self, options: Options, communicator: Communicator, display: Display, first: float) -> None:
+        self._options, self._communicator, self._display, self._first = options, communicator, display, first
         self._seen: tuple[float, float] | None = None  # loss and largest number, where they were of no good run
 
     def see(self, epoch: int, loss: float, largest: float) -> None:
         """Look at an epoch's mean loss and the largest number of a row; raise, on all hosts, if it diverges."""
-        if not (line := diverging(self._options, self._communicator.size, epoch, loss, largest)):
+        if not (line := diverging(self._options, self._communicator.size, epoch, loss, largest, self._first)):
             return
         before, self._seen = self._seen, self._seen or (loss, largest)
         if before and loss > before[0] and largest > before[1]:
@@ -176,18 +177,18 @@ class Divergence:
             warn(self._display, f"training seems to diverge: {line}")
 
 
-def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: float) -> str:
+def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: float, first: float = math.log(2)) -> str:
     """Return what to say after an epoch whose mean loss, or largest number of a row, is of no good run; else nothing.
 
-    The losses of users' own operators may have any scale.
+    Training began with the loss `first`. The losses of users' own operators may have any scale.
     """
     own = not options.operator_class.__module__.startswith("any2vec.")
-    if largest <= _SUSPECT and (own or not loss > _WORST):
+    if largest <= _SUSPECT and (own or not loss > _WORST * first):
         return ""
     other = f", or the combiner {options.combine!r} adds up too much" if hosts > 1 else ""
     return (
-        f"after epoch {epoch} the mean loss is {loss:.2f} (0.69 before training), and the largest number in a row "
-        f"{largest:,.4g}; {_cause(options)}{other}"
+        f"after epoch {epoch} the mean loss is {loss:.2f} ({first:.2f} before training), and the largest number in a "
+        f"row {largest:,.4g}; {_cause(options)}{other}"
     )
 
 
@@ -197,4 +198,4 @@ def _cause(options: Options) -> str:
             f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
             "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
         )
-    return f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
+    return f"`alpha` {options.initial_alpha} is too large for this corpus ({options.operator_class.alpha} is usual)"

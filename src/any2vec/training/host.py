@@ -93,7 +93,7 @@ class Host(ABC):
         """Let this host's rows begin as `start` says; all hosts call this."""
 
     @abstractmethod
-    def work(self, task: Task, look: Callable[[], None]) -> float:
+    def compute(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round (Algorithm 1, line 9); return CPU seconds of all threads.
 
         `look` is called now and then.
@@ -103,7 +103,7 @@ class Host(ABC):
         """Compute the loss of a slice of the epoch `JUDGING`, and change nothing; return the threads' counters."""
         self.scheme.visit(slice_)
         stats, chunks = self.thread_stats(), list(self.chunks(slice_.size, self.workers.threads))
-        self.work(Task(slice_, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, stats, chunks), look)
+        self.compute(Task(slice_, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, stats, chunks), look)
         return stats
 
     @staticmethod

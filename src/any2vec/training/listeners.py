@@ -32,10 +32,9 @@ AfterEpoch = Callable[[int, Matrices], dict[str, float]]
 
 
 class RoundDone(NamedTuple):
-    """A round that is over: its number, CPU seconds of this host's threads, totals of all hosts, what was combined."""
+    """A round that is over: its number, totals of all hosts, what was combined."""
 
     number: int
-    seconds: float
     totals: RoundTotals
     combined: Combined
 
@@ -47,17 +46,17 @@ class Figures:
         self._report, self._host, self._communicator = report, host, communicator
         self._apart = communicator.size > 1 and not is_simulated(communicator)
         self._received = 0.0  # seconds in the call at the end of the last round
-        self._began = self._calls = self._computing = self._waited = 0.0
+        self._began = self._calls = self._computing = self._waited = self._cpu = 0.0
 
     def begin(self) -> None:
         """Start the clock of a round."""
         self._began, self._calls = time.perf_counter(), self._host.scheme.channel.seconds
 
-    def computed(self) -> None:
-        """Note how long this host computed, without its calls meanwhile."""
+    def computed(self, cpu: float) -> None:
+        """Note how long this host computed, without its calls meanwhile, and the CPU seconds of its threads."""
         channel = self._host.scheme.channel
         self._computing = time.perf_counter() - self._began - (channel.seconds - self._calls)
-        self._calls = channel.seconds
+        self._calls, self._cpu = channel.seconds, cpu
 
     def agreed(self) -> None:
         """Note how long it waited for the others."""
@@ -67,7 +66,7 @@ class Figures:
         """Gather the figures of all hosts on a round that is synchronized."""
         scheme, threads = self._host.scheme, self._host.workers.threads
         channel = scheme.channel
-        seconds = [scheme.inspecting / threads, done.seconds / threads, scheme.combining / threads, channel.seconds]
+        seconds = [scheme.inspecting / threads, self._cpu / threads, scheme.combining / threads, channel.seconds]
         clocked = Clocked(self._computing, self._waited, self._received, channel.hidden) if self._apart else Clocked()
         packed = pack_round_stats(seconds, scheme.touched, done.combined, channel.take(), clocked)
         scheme.inspecting = scheme.combining = channel.seconds = channel.hidden = 0.0

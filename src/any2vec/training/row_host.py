@@ -114,6 +114,7 @@ class RowHost(Host):
             copies=(self._hot + self._spare) * threads,
             rebalances=operator.score is dots and start is None,  # blending compares with what a run began with
             seed=start.seed(options.seed) if start else options.seed,
+            scale=operator.scale,
             wire=FLOAT32 if self._alone else options.wire,  # one host trains on rows as they are
             shares=self._shares,
         )
@@ -192,18 +193,18 @@ class RowHost(Host):
             found[which] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
-    def compute(self, task: Task) -> "list[Future[float]]":
-        """Begin to apply the operator to a slice (Algorithm 1, line 9); futures give CPU seconds."""
+    def start(self, task: Task) -> "list[Future[float]]":
+        """Let threads begin to apply the operator to a slice; futures give CPU seconds."""
         chunks = self.chunks(task.slice.size, len(task.stats)) if task.left is None else deque(task.left)
         self.left = []
 
-        def run(k: int) -> float:
+        def thread(k: int) -> float:
             began = time.thread_time()
-            for _ in self.turns(task, chunks, k):
+            for _ in self.take_chunks(task, chunks, k):
                 pass
             return time.thread_time() - began
 
-        return self.workers.start(run, len(task.stats))
+        return self.workers.start(thread, len(task.stats))
 
     @staticmethod
     def chunks(size: int, threads: int) -> "deque[tuple[int, int]]":
@@ -220,7 +221,7 @@ class RowHost(Host):
             begin += length
         return found
 
-    def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
+    def take_chunks(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each, where tests take turns."""
         slice_, stats = task.slice, task.stats
         draws = self._tables.round(slice_.epoch, slice_.ranges)
@@ -269,12 +270,12 @@ class RowHost(Host):
             return rows
         return rows._replace(documents=(documents.ctypes.data - matrices.e.ctypes.data) // documents.itemsize)
 
-    def work(self, task: Task, look: Callable[[], None]) -> float:
-        """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
+    def compute(self, task: Task, look: Callable[[], None]) -> float:
+        """Apply the operator to this host's slice (Algorithm 1, line 9), and inspect the next one behind it."""
         self._choose()
         if self.operator.documents:
             self.scheme.apart = self._documents_in(task.slice)
-        computing = self.compute(task)
+        computing = self.start(task)
         if task.left is None:
             self.scheme.prefetch(task.following)
 
@@ -324,7 +325,7 @@ class RowHost(Host):
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         nothing = Slice(0, ((0, 0),))
-        self.workers.join(self.compute(Task(nothing, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, self.thread_stats()[:1])))
+        self.workers.join(self.start(Task(nothing, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, self.thread_stats()[:1])))
         if self._hot:
             self._choice.wanted()
             warm_up_balance(new_matrices(0, 2, self.scheme.context.dim), self.workers)

@@ -40,9 +40,11 @@ class Run:
         communicator: Communicator,
         display: Display,
         report: Report,
+        kept: Callable[[], str] = str,
     ) -> None:
         self.host, self.corpus, self.options = host, corpus, options
         self.communicator, self.display, self.report = communicator, display, report
+        self.kept = kept  # says what a run that fails leaves
         self.figures = Figures(report, host, communicator)
         self._order = options.seed if options.shuffle else None
         self.schedule = Schedule(options.decay, options.epochs, host.rounds, host.cuts, order=self._order)
@@ -53,10 +55,9 @@ class Run:
         self._broken = self._resumed = False
         # in the middle of a round, what is left of the epoch, and what was measured
         self.cut: tuple[NDArray[np.int64], MeterState] | None = None
-        self.kept: Callable[[], str] = str  # says what a run that fails leaves
         self._measured: MeterState | None = None  # in the middle of a round
         self._listeners: tuple[Listener, ...] = ()
-        self._divergence = Divergence(options, communicator, display)
+        self._divergence = Divergence(options, communicator, display, host.operator.first_loss)
         self._checked = self._began = 0.0
         self._computing: tuple[int, list[ThreadStats]] | None = None
         host.interrupts.seconds_left = self._seconds_left
@@ -87,29 +88,24 @@ class Run:
 
     def epochs(self, listeners: Iterable[Listener]) -> bool:
         """Run all epochs (Algorithm 1, lines 5 to 12); return False, at once, if subsampling leaves no sample."""
-        host, schedule = self.host, self.schedule
-        self._listeners = tuple(listeners)
+        schedule, self._listeners = self.schedule, tuple(listeners)
         for epoch in range(self.epoch, self.options.epochs):  # line 5
-            if self.stopped:
-                self._say_stopped()
+            if self._is_over():
                 break
             self.epoch, numbers = epoch, schedule.numbers(epoch)
             self.meter.start_epoch(resumed=self._resumed)
             self._resumed = False
             for number in range(max(self._next, numbers.start), numbers.stop):  # line 6
-                stats = host.thread_stats()
-                seconds = self._compute(number, stats)  # lines 7 to 9
+                stats = self._compute(number)  # lines 7 to 9
                 totals = self._agree(number, stats)
-                combined = host.synchronize(Round(number, schedule.middle(number), self.kappa))  # line 10
-                self._record(RoundDone(number, seconds, totals, combined))
+                if totals.measured:
+                    self.kappa = totals.curvature / totals.measured
+                combined = self.host.synchronize(Round(number, schedule.middle(number), self.kappa))  # line 10
+                self._record(RoundDone(number, totals, combined))
                 if self.interrupted:
                     break
             if not self._end_epoch(numbers.stop - 1):
                 return False
-            for listener in () if self.interrupted else self._listeners:
-                listener.after_epoch(self)
-            if self.interrupted:
-                break
         return True
 
     @property
@@ -118,14 +114,16 @@ class Run:
         losses, patience = self.meter.held_out, self.options.patience
         return patience is not None and bool(losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
 
-    def _say_stopped(self) -> None:
-        losses = self.meter.held_out
-        best = losses.index(min(losses)) + 1
-        self.display.say(f"the loss on what is held out was least in epoch {best}: training ends")
+    def _is_over(self) -> bool:
+        """Whether no further epoch begins; say so if that is for the loss on what is held out."""
+        if self.stopped and not self.interrupted:
+            best = self.meter.held_out.index(min(self.meter.held_out)) + 1
+            self.display.say(f"the loss on what is held out was least in epoch {best}: training ends")
+        return self.stopped or self.interrupted
 
-    def _compute(self, number: int, stats: list[ThreadStats]) -> float:
-        """Apply the operator to this host's slice (Algorithm 1, lines 7 to 9); return CPU seconds of all threads."""
-        host, schedule = self.host, self.schedule
+    def _compute(self, number: int) -> list[ThreadStats]:
+        """Apply the operator to this host's slice (Algorithm 1, lines 7 to 9); return the threads' counters."""
+        host, schedule, stats = self.host, self.schedule, self.host.thread_stats()
         if self.communicator.rank == 0:
             self.meter.begin_round(stats)
         self.figures.begin()
@@ -134,20 +132,24 @@ class Run:
         task = Task(slice_, schedule.rate(number, slice_.size), schedule.slice(host.part, number + 1), stats)
         self._began, self._computing = time.monotonic(), (number, stats)
         look = partial(self._look, stats)
-        seconds = host.work(task, look)
+        seconds = host.compute(task, look)
         while host.left and host.interrupts.paused and not self._broken:
-            host.complete()
-            self.cut = self._left(number), self.meter.state(stats)
-            for listener in self._listeners:
-                listener.paused(self, number)
-            self.cut = None
-            host.interrupts.go_on()
-            seconds += host.work(task._replace(left=host.left), look)
+            self._pause(number, stats)
+            seconds += host.compute(task._replace(left=host.left), look)
         if host.interrupts.paused:  # just when all was done
             host.interrupts.go_on()
         self._computing = None
-        self.figures.computed()
-        return seconds
+        self.figures.computed(seconds)
+        return stats
+
+    def _pause(self, number: int, stats: list[ThreadStats]) -> None:
+        """Tell the listeners what is left in the middle of a round; the threads have returned."""
+        self.host.complete()
+        self.cut = self._left(number), self.meter.state(stats)
+        for listener in self._listeners:
+            listener.paused(self, number)
+        self.cut = None
+        self.host.interrupts.go_on()
 
     def _look(self, stats: list[ThreadStats]) -> None:
         """Monitor the threads while they compute."""
@@ -182,8 +184,6 @@ class Run:
             host.skip_inspection()
             if not interrupts.finishes:
                 interrupts.stop()
-        if totals.measured:
-            self.kappa = totals.curvature / totals.measured
         return totals
 
     def _record(self, done: RoundDone) -> None:
@@ -196,16 +196,20 @@ class Run:
             listener.after_round(self, done)
 
     def _end_epoch(self, number: int) -> bool:
-        """Look at an epoch whose last round was `number`; return False if subsampling leaves no sample."""
+        """Look at an epoch whose last round was `number`, tell; return False if subsampling leaves no sample."""
         meter, options = self.meter, self.options
         meter.end_epoch()
         largest = self.agree_finite(number, finite=meter.is_finite)
         self._divergence.see(self.epoch + 1, meter.loss[-1], largest)
-        if self.interrupted or meter.samples or (options.sample and self.epoch):  # it may leave none later
+        if self.interrupted:
             return True
-        if options.sample:
+        if not meter.samples and not options.sample:
+            raise SharedError("nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)")
+        if not meter.samples and not self.epoch:  # it may leave none later
             return False
-        raise SharedError("nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)")
+        for listener in self._listeners:
+            listener.after_epoch(self)
+        return True
 
     def _left(self, number: int) -> NDArray[np.int64]:
         """Return what all hosts have left of the epoch of a round that was cut."""

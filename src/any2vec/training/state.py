@@ -209,8 +209,7 @@ class Start:
         rows = self.rows
         if rows is None:
             return places
-        found = np.full(rows.number, -1, np.int32)
-        found[rows.own] = places
+        found = rows.of_words(places)
         if parts and len(self.earlier_parts):
             order = np.argsort(self.earlier_parts, kind="stable")
             at = np.minimum(np.searchsorted(self.earlier_parts, rows.ids, sorter=order), len(order) - 1)

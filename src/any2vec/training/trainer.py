@@ -27,7 +27,7 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
-from any2vec.training.listeners import AfterEpoch, Checkpointing, Checks, HeldOut, Listener
+from any2vec.training.listeners import AfterEpoch, Checkpointing, Checks, HeldOut
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.row_host import RowHost
@@ -72,15 +72,14 @@ def train(
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
     while True:
-        listeners: list[Listener] = [Checkpointing(checkpoints)] if checkpoints else []
         report.sample = float(options.sample)
         partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
         host = _host(corpus, options, communicator, report, start, flags, partition, gathers=after_epoch is not None)
         host.interrupts.finishes = checkpoints is not None and not host.divisible
         host.interrupts.say = display.say
-        run = Run(host, corpus, options, communicator, display, report)
-        run.kept = checkpoints.newest_line if checkpoints else str
-        if _trained(run, start, state, after_epoch, listeners):
+        kept = checkpoints.newest_line if checkpoints else str
+        run = Run(host, corpus, options, communicator, display, report, kept)
+        if _trained(run, start, state, after_epoch, checkpoints):
             return host.scheme.rows_of_masters(last=True)
         display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
         report.rounds, options, state = Rounds(), replace(options, sample=0.0), None  # now there is something to learn
@@ -93,7 +92,7 @@ def _trained(
     start: Start | None,
     state: TrainingState | None,
     after_epoch: AfterEpoch | None,
-    listeners: list[Listener],
+    checkpoints: Checkpoints | None,
 ) -> bool:
     """Run all epochs; return whether that was of use: subsampling may leave no sample."""
     host, interrupts, communicator = run.host, run.host.interrupts, run.communicator
@@ -108,7 +107,8 @@ def _trained(
                 checks = Checks(after_epoch, Blend.of(start, host, run.options), run.report)
                 run.begin(state)
                 held = [HeldOut(host, run.report)] if run.options.held_out else []
-                learned = run.epochs([*held, checks, *listeners])  # a check may be interrupted, and a checkpoint follow
+                keeping = [Checkpointing(checkpoints)] if checkpoints else []
+                learned = run.epochs([*held, checks, *keeping])  # a check may be interrupted, and a checkpoint follow
                 if learned:
                     checks.blended(run, host.scheme.masters)
         except LostHostError as error:

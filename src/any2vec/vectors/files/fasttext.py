@@ -9,8 +9,9 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from io import FileIO
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,14 @@ _SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of th
 _ENTRY = struct.Struct("<qb")  # count, kind
 _VERSIONS = 11, 12
 _LONGEST_WORD = 1 << 20
+_CLASSIFIERS = "`any2vec predict` and `any2vec.Classifier.load` read it"
 _NUMBERS = {HIERARCHICAL: 1, NEGATIVE: 2}  # of the losses that are ours, too
-_SKIPGRAM, _SUPERVISED = 2, 3  # models
+_SKIPGRAM, SUPERVISED = 2, 3  # models
 _WORD, _LABEL = 0, 1  # kinds
 
 
 @dataclass(frozen=True)
-class _Arguments:
+class Arguments:
     """fastText's arguments, in the order of a file; the defaults are fastText's."""
 
     dim: int
@@ -58,28 +60,41 @@ class _Arguments:
     sample: float = 1e-4
 
 
-def _read_arguments(reader: Reader) -> _Arguments:
+def read_arguments(reader: Reader) -> Arguments:
     """Read what precedes the dictionary; raise if it is of another version or makes no sense."""
     reader.skip(len(_MAGIC))
     (version,) = reader.take(_VERSION)
     if version not in _VERSIONS:
         known = " and ".join(map(str, _VERSIONS))
         raise Any2VecError(f"{reader.path}: a model of fastText of version {version}; known are {known}")
-    found = _Arguments(*reader.take(_ARGUMENTS))
-    if found.dim < 1 or found.buckets < 0 or found.model not in (1, _SKIPGRAM, _SUPERVISED):
+    found = Arguments(*reader.take(_ARGUMENTS))
+    if found.dim < 1 or found.buckets < 0 or found.model not in (1, _SKIPGRAM, SUPERVISED):
         sizes = f"{found.dim:,} dimensions, {found.buckets:,} buckets, a model of kind {found.model}"
         raise Any2VecError(f"{reader.path}: damaged: its arguments are {sizes}")
+    if version == _VERSIONS[0] and found.model == SUPERVISED:
+        return replace(found, most=0)  # classifiers had no n-grams of characters
     return found
 
 
-def _read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
-    """Read words without labels, their counts (zeros: unknown), and how many n-grams were kept."""
+class Dictionary(NamedTuple):
+    """A model's words and labels, in the order of their rows, with their counts."""
+
+    words: Sequence[str]
+    counts: NDArray[np.int64]
+    labels: Sequence[str] = ()
+    label_counts: NDArray[np.int64] = np.empty(0, np.int64)
+    tokens: int = 0  # of the text, as a file has it; 0 if the counts of words are unknown
+    kept: NDArray[np.int32] | None = None  # (K, 2): buckets of n-grams that pruning kept, and their rows behind words'
+
+
+def read_dictionary(reader: Reader) -> Dictionary:
+    """Read words and labels, and which n-grams were kept."""
     size, words, labels, tokens, kept = reader.take(_SIZES)
     if size < 1 or min(words, labels) < 0 or words + labels != size:
         raise Any2VecError(f"{reader.path}: damaged: {size:,} entries are not {words:,} words and {labels:,} labels")
     reader.promised((1 + _ENTRY.size) * size, f"the dictionary of {counted(size, 'word')}")
-    names: list[str] = []
-    numbers: list[int] = []
+    names: tuple[list[str], list[str]] = ([], [])
+    numbers: tuple[list[int], list[int]] = ([], [])
     for _ in range(size):
         while (end := reader.chunk.find(b"\0", reader.at)) < 0 or len(reader.chunk) <= end + _ENTRY.size:
             if len(reader.chunk) - reader.at > _LONGEST_WORD + _ENTRY.size:
@@ -89,28 +104,35 @@ def _read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]
         count, kind = _ENTRY.unpack_from(reader.chunk, end + 1)
         if count < 0 or kind not in (_WORD, _LABEL):
             raise Any2VecError(f"{reader.where}: damaged: the count of {shown(name)} is {count:,}, its kind {kind}")
-        if kind == _WORD:
-            names.append(name)
-            numbers.append(count)
+        names[kind].append(name)
+        numbers[kind].append(count)
         reader.at = end + 1 + _ENTRY.size
-    if len(names) != words:
-        raise Any2VecError(f"{reader.path}: damaged: {len(names):,} entries are words, not {words:,}")
-    if kept > 0:
+    if len(names[_WORD]) != words:
+        raise Any2VecError(f"{reader.path}: damaged: {len(names[_WORD]):,} entries are words, not {words:,}")
+    index = None
+    if kept >= 0:
         reader.promised(8 * kept, f"an index of {kept:,} n-grams")
-        reader.skip(8 * kept)
-    return names, np.array(numbers, np.int64) * (tokens > 0), kept
+        index = reader.array((kept, 2), np.int32)
+    counts, label_counts = (np.array(some, np.int64) for some in numbers)
+    return Dictionary(names[_WORD], counts, names[_LABEL], label_counts, tokens, index)
 
 
-def _head(given: _Arguments, words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
+def head_of(given: Arguments, held: Dictionary) -> bytes:
     """Return what precedes the matrices; if counts are unknown, those of words are 1, and that of the text 0."""
-    entries = zip(words, np.maximum(counts, 1).tolist(), strict=True)
+    listed = (held.words, held.counts, _WORD), (held.labels, held.label_counts, _LABEL)
+    entries = chain.from_iterable(
+        zip(names, np.maximum(counts, 1).tolist(), repeat(kind)) for names, counts, kind in listed
+    )
+    tokens = int(held.counts.sum() + held.label_counts.sum())
+    kept = -1 if held.kept is None else len(held.kept)
     arguments = _MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(given))
-    sizes = _SIZES.pack(len(words), len(words), 0, int(counts.sum()), -1)
-    return arguments + sizes + b"".join(b"%b\0%b" % (encoded_word(w), _ENTRY.pack(count, 0)) for w, count in entries)
+    sizes = _SIZES.pack(len(held.words) + len(held.labels), len(held.words), len(held.labels), tokens, kept)
+    words = b"".join(b"%b\0%b" % (encoded_word(word), _ENTRY.pack(count, kind)) for word, count, kind in entries)
+    return arguments + sizes + words + (b"" if held.kept is None else held.kept.astype("<i4").tobytes())
 
 
-_MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
-_FLAG = struct.Struct("<?")
+MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
+FLAG = struct.Struct("<?")
 _SHAPE = struct.Struct("<2q")
 _GAP = 4  # rows; a write takes longer than some more zeros
 _MOST = 1 << 31  # words and buckets, which have ids of 32 bits
@@ -125,27 +147,28 @@ def load_fasttext(path: Path) -> Lookup:
     """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
     with open_compressed(path) as stream:
         reader = Reader(stream, path)
-        given = _read_arguments(reader)
-        words, counts, kept = _read_dictionary(reader)
-        (quantized,) = reader.take(_FLAG)
-        if given.model == _SUPERVISED or quantized or kept > 0:
-            kind = "classifier of fastText (supervised)" if given.model == _SUPERVISED else "model of fastText"
-            what = f"a {'quantized ' * bool(quantized or kept > 0)}{kind}"
+        given = read_arguments(reader)
+        if given.model == SUPERVISED:
+            raise Any2VecError(f"{path}: is a classifier of fastText (supervised); {_CLASSIFIERS}")
+        held = read_dictionary(reader)
+        words, counts = held.words, held.counts * (held.tokens > 0)
+        (quantized,) = reader.take(FLAG)
+        if quantized or (held.kept is not None and len(held.kept)):
             instead = "any2vec reads models of `fasttext skipgram` and `cbow`, and vectors of words as text (.vec)"
-            raise Any2VecError(f"{path}: is {what}; {instead}")
+            raise Any2VecError(f"{path}: is a quantized model of fastText; {instead}")
         rows, dim = len(words) + given.buckets, given.dim
-        _check_shape(reader, (rows, dim), "rows of words and n-grams")
+        check_shape(reader, (rows, dim), "rows of words and n-grams")
         own = reader.matrix(len(words), dim)
         parts, least = None, max(given.least, 1)  # 0 and 1 mean the same
-        if kept < 0 and given.buckets and given.most >= least:
+        if held.kept is None and given.buckets and given.most >= least:
             subwords = Subwords(least, given.most, given.buckets)
             parts = Parts(subwords, own, np.arange(given.buckets), reader.matrix(given.buckets, dim))
         else:
             reader.skip(4 * given.buckets * dim)
-        (quantized,) = reader.take(_FLAG)
+        (quantized,) = reader.take(FLAG)
         if quantized:
             raise Any2VecError(f"{path}: its output matrix is quantized; save the model before it is quantized")
-        _check_shape(reader, (len(words), dim), "output rows")
+        check_shape(reader, (len(words), dim), "output rows")
         output = reader.matrix(len(words), dim)
         reader.end()
     if firsts := first_of_each(words, path):
@@ -160,14 +183,19 @@ def load_fasttext(path: Path) -> Lookup:
     if loss is None or (loss == HIERARCHICAL and (firsts or (np.diff(counts) > 0).any())):
         t = None  # of a loss, or a tree, that is not ours
     elif loss == HIERARCHICAL and t is not None:
-        turned = np.zeros_like(t)  # fastText numbers inner vertices the other way
-        np.negative(t[:-1][::-1], out=turned[:-1])
-        t = turned
+        t = turned(t)
     try:
         matrix = own if parts is None else parts.means(words)
         return Lookup(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
     except Any2VecError as error:  # a word is too long for its n-grams
         raise Any2VecError(f"{path}: {error}") from None
+
+
+def turned(t: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows of inner vertices in fastText's order if they are in ours, and the other way round."""
+    found = np.zeros_like(t)
+    np.negative(t[:-1][::-1], out=found[:-1])
+    return found
 
 
 def check_fasttext_words(words: Iterable[str], path: Path) -> None:
@@ -178,19 +206,24 @@ def check_fasttext_words(words: Iterable[str], path: Path) -> None:
             raise Any2VecError(f"{path}: a model of fastText cannot hold the word {shown(word)}, with {reason}")
 
 
+def check_rows(words: int, buckets: int, path: Path) -> None:
+    """Refuse more rows than fastText can number."""
+    if words + buckets >= _MOST:
+        raise Any2VecError(f"{path}: {words:,} words and {buckets:,} buckets are too many for fastText's 31 bits")
+
+
 def save_fasttext(shard: Shard, path: Path) -> None:
     """Write a shard's rows at their places in the file; all hosts call this."""
     own, communicator, dim = shard.own, shard.communicator, shard.own.dim
     parts, total = own.parts, shard.total
     check_same_parts(shard)
     given = _arguments_of(own, path)
-    if total + given.buckets >= _MOST:
-        raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
-    head = _head(given, shard.words, shard.counts) if shard.first else b""
+    check_rows(total, given.buckets, path)
+    head = head_of(given, Dictionary(shard.words, shard.counts)) if shard.first else b""
     sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
     rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
-    inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin
-    outputs = inputs + 4 * rows * dim + _MATRIX.size
+    inputs = int(sizes[0, 0]) + MATRIX.size  # where the matrices begin
+    outputs = inputs + 4 * rows * dim + MATRIX.size
     matrices = [(inputs, places, own.matrix if parts is None else parts.own)]
     if parts is not None:
         matrices.append((inputs, total + parts.ids, parts.rows))
@@ -209,16 +242,16 @@ def save_fasttext(shard: Shard, path: Path) -> None:
                 with open(part, "w+b" if turn == 0 else "r+b", buffering=0, opener=not_followed) as file:
                     if turn == 0:
                         file.truncate(outputs + 4 * total * dim)
-                        write_all(file, np.frombuffer(head + _MATRIX.pack(False, rows, dim), np.uint8))
-                        file.seek(outputs - _MATRIX.size)
-                        write_all(file, np.frombuffer(_MATRIX.pack(False, total, dim), np.uint8))
+                        write_all(file, np.frombuffer(head + MATRIX.pack(False, rows, dim), np.uint8))
+                        file.seek(outputs - MATRIX.size)
+                        write_all(file, np.frombuffer(MATRIX.pack(False, total, dim), np.uint8))
                     for start, lines, matrix in matrices:
-                        _put(file, start, lines, matrix, alone=communicator.size == 1)
+                        put_rows(file, start, lines, matrix, alone=communicator.size == 1)
 
 
-def _arguments_of(vectors: Lookup, path: Path) -> _Arguments:
+def _arguments_of(vectors: Lookup, path: Path) -> Arguments:
     """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
-    given = _Arguments(vectors.dim)
+    given = Arguments(vectors.dim)
     if vectors.loss == HIERARCHICAL:
         given = replace(given, negative=0, loss=_NUMBERS[HIERARCHICAL])
     if vectors.parts is None:
@@ -233,7 +266,7 @@ def no_features(path: Path) -> Any2VecError:
     return Any2VecError(f"{path}: a model of fastText cannot hold features; save to a folder, or without the format")
 
 
-def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
+def put_rows(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
     """Write rows at their places in a matrix that begins at a byte of a file, near ones, zeros between, at once."""
     width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
     for block in blocks(rows):
@@ -247,7 +280,8 @@ def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.f
             write_all(file, near)
 
 
-def _check_shape(reader: Reader, wanted: tuple[int, int], what: str) -> None:
+def check_shape(reader: Reader, wanted: tuple[int, int], what: str) -> None:
+    """Read a matrix's shape; raise if it is another one, or the file too small for it."""
     shape = reader.take(_SHAPE)
     if shape != wanted:
         raise Any2VecError(

@@ -35,6 +35,7 @@ from any2vec.vectors.lookup import NEGATIVE, Lookup
 
 _VERSION = 1
 _OTHERS = {
+    "classifier.json": "it is a classifier: any2vec.Classifier.load reads it",
     "[0-9]*[0-9].json": "it has checkpoints: --resume goes on from them",
     "config.cfg": "it is a pipeline of spaCy: give any2vec.Vectors the words and rows of `nlp.vocab.vectors`",
     "saved_model.pb": "it is a SavedModel of TensorFlow: give any2vec.Vectors words and the matrix that it holds",
@@ -42,7 +43,7 @@ _OTHERS = {
     "metadata/part-*": "it is a model of Spark: give any2vec.Vectors what its `getVectors()` returns",
 }
 """Files of other folders, and what can be done with these."""
-META, WORDS, _TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
 UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --words"
@@ -65,7 +66,7 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None, d
     rows, id_ = _digests(shard, tensors, places)
     with replacing(path, folder=True, communicator=communicator) as folder:
         totals = {name: int(places[name][-1]) for name in tensors}
-        write_tensors(folder / _TENSORS, tensors, totals, communicator, path)
+        write_tensors(folder / TENSORS, tensors, totals, communicator, path)
         if documents is not None:
             save_native(make_shard(documents, False, communicator, path / DOCUMENTS), folder / DOCUMENTS)
         if shard.first:
@@ -111,7 +112,7 @@ def load_documents(path: Path, model: dict[str, Any]) -> Lookup:
 def meta_of(folder: FolderReader) -> dict[str, Any]:
     """Return what the file of sizes says, unchecked; raise if a file is missing or it is no JSON."""
     _check_complete(folder)
-    return _read_json(folder, META)
+    return read_json(folder, META)
 
 
 def _load(folder: FolderReader) -> tuple[Lookup, object, dict[str, Any] | None]:
@@ -120,32 +121,32 @@ def _load(folder: FolderReader) -> tuple[Lookup, object, dict[str, Any] | None]:
     try:
         meta = _read_meta(folder)
         number, dim = meta["words"], meta["dimensions"]
-        words, counts, words_id = _read_vocabulary(folder, number)
-        with folder.open(_TENSORS) as file:
-            tensors = map_open(path / _TENSORS, file)
+        words, counts, words_id = read_vocabulary(folder, number)
+        with folder.open(TENSORS) as file:
+            tensors = map_open(path / TENSORS, file)
     except OSError as error:
         if isinstance(error, FileNotFoundError | IsADirectoryError):
             _check_complete(folder)
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     if "e" not in tensors:
-        raise Any2VecError(f"{path / _TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
+        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
     for name in tensors.keys() & {"e", "t"}:
         if tensors[name].shape != (number, dim):
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
-            raise Any2VecError(f"{path / _TENSORS}: {shapes}")
-        check_finite(words, tensors[name], f"{path / _TENSORS}: tensor {name!r}: ")
+            raise Any2VecError(f"{path / TENSORS}: {shapes}")
+        check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
     if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
         raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
-    parts = tensors_to_parts(tensors, meta, path / META, path / _TENSORS)
+    parts = tensors_to_parts(tensors, meta, path / META, path / TENSORS)
     if parts is not None:
-        parts.check_finite(words, f"{path / _TENSORS}: ")
+        parts.check_finite(words, f"{path / TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
         found = Lookup(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
     found.how = how if isinstance(how := meta.get("how"), dict) else {}
-    model = _read_json(folder, MODEL) if folder.has(MODEL) else None
+    model = read_json(folder, MODEL) if folder.has(MODEL) else None
     parameters = model and model.get("parameters")
     if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
         found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
@@ -191,7 +192,8 @@ def _check_complete(folder: FolderReader) -> None:
         raise Any2VecError(f"{folder.path}: not a folder of vectors: {lacking}{hint}") from None
 
 
-def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
+def read_json(folder: FolderReader, name: str) -> dict[str, Any]:
+    """Return the JSON object of a file; raise if it is damaged, or the FileNotFoundError if it is missing."""
     path = folder.path / name
     try:
         with folder.open(name) as file:
@@ -208,7 +210,7 @@ def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
 
 
 def _read_meta(folder: FolderReader) -> dict[str, Any]:
-    meta, path = _read_json(folder, META), folder.path / META
+    meta, path = read_json(folder, META), folder.path / META
     if meta.get("format") != _VERSION:
         raise Any2VecError(f"{path}: has format {shown(meta.get('format'))}; this any2vec reads format {_VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
@@ -221,8 +223,9 @@ def _read_meta(folder: FolderReader) -> dict[str, Any]:
     return meta
 
 
-def _read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDArray[np.int64], object]:
-    content, path = _read_json(folder, WORDS), folder.path / WORDS
+def read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDArray[np.int64], object]:
+    """Return words, counts and the id of the save, unless these are not so many."""
+    content, path = read_json(folder, WORDS), folder.path / WORDS
     words, counts = content.get("words"), content.get("counts")
     if not isinstance(words, list) or not isinstance(counts, list):
         raise Any2VecError(f'{path}: damaged: {{"words": [...], "counts": [...]}} is expected')

@@ -91,8 +91,20 @@ def parts_to_tensors(parts: Parts | None) -> dict[str, NDArray[np.float32]]:
     """Return the tensors that hold a host's parts."""
     if parts is None:
         return {}
-    numbers = np.stack(np.divmod(parts.ids, _HIGH), axis=1).astype(np.float32)
-    return {_OWN: parts.own, _ROWS: parts.rows, _IDS: numbers}
+    return {_OWN: parts.own, _ROWS: parts.rows, _IDS: ids_to_tensor(parts.ids)}
+
+
+def ids_to_tensor(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return numbers below 2^32 in two columns, which float32 holds exactly."""
+    return np.stack(np.divmod(ids, _HIGH), axis=1).astype(np.float32)
+
+
+def tensor_to_ids(tensor: NDArray[np.float32], name: str, path: Path) -> NDArray[np.int64]:
+    """Return what `ids_to_tensor` was given; raise if a tensor does not hold that."""
+    if tensor.shape[1] != 2 or not ((tensor >= 0) & (tensor < _HIGH) & (tensor == np.floor(tensor))).all():
+        raise Any2VecError(f"{path}: damaged: tensor {name!r} does not hold numbers of parts")
+    high, low = tensor.astype(np.int64).T
+    return high * _HIGH + low
 
 
 def parts_to_meta(parts: Parts | None) -> dict[str, Any]:
@@ -129,11 +141,9 @@ def tensors_to_parts(
     if missing := [name for name in PART_TENSORS if name not in tensors]:
         raise Any2VecError(f"{path}: has no tensor {missing[0]!r}, only {shown(sorted(tensors))}")
     own, rows, numbers = (tensors[name] for name in PART_TENSORS)
-    if numbers.shape[1] != 2 or not ((numbers >= 0) & (numbers < _HIGH) & (numbers == np.floor(numbers))).all():
-        raise Any2VecError(f"{path}: damaged: tensor {_IDS!r} does not hold numbers of parts")
-    high, low = numbers.astype(np.int64).T
+    ids = tensor_to_ids(numbers, _IDS, path)
     try:
-        parts = Parts(settings, own, high * _HIGH + low, rows)
+        parts = Parts(settings, own, ids, rows)
     except Any2VecError as error:
         raise Any2VecError(f"{path}: damaged: {error}") from None
     if own.shape != tensors["e"].shape:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ _LONGEST_HEADER = 1 << 10
 LONGEST_WORD = 1 << 16  # bytes
 _WHITESPACE = frozenset(" \t\n\r\v\f")
 _DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 class Reader:
@@ -72,8 +73,19 @@ class Reader:
 
     def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
         """Read a matrix, into its own memory."""
-        found = np.empty((rows, columns), "<f4")
-        view = found.data.cast("B") if found.size else memoryview(b"")
+        return self.array((rows, columns), np.float32)
+
+    def array(self, shape: tuple[int, ...], kind: type[_Number]) -> NDArray[_Number]:
+        """Read numbers, into their own memory."""
+        found = np.empty(shape, np.dtype(kind).newbyteorder("<"))
+        self.fill(found)
+        return found.astype(kind, copy=False)
+
+    def fill(self, found: NDArray[Any]) -> None:
+        """Read numbers into an array."""
+        if not found.size:
+            return
+        view = found.data.cast("B")
         done = min(len(view), len(self.chunk) - self.at)
         view[:done] = self.chunk[self.at : self.at + done]
         self.at += done
@@ -82,7 +94,6 @@ class Reader:
             if not count:
                 raise self.cut_off()
             self.offset, done = self.offset + count, done + count
-        return found.astype(np.float32, copy=False)
 
     def end(self) -> None:
         """Raise if there is more."""

@@ -1,0 +1,94 @@
+"""Texts in memory to what is predicted for them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.classify.predict import Answers
+from any2vec.cluster.machine import usable_cores
+from any2vec.cluster.workers import ordered
+from any2vec.corpus.blocks import Span
+from any2vec.corpus.parts import encoded_word
+from any2vec.corpus.raw_text import RawText
+from any2vec.corpus.word_table import PADDING
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.memory import read_only
+from any2vec.options import plain_number, whole_number
+
+if TYPE_CHECKING:
+    from any2vec.classify.model import LabelModel, LineSettings
+
+_TEXTS = 1 << 12  # taken at a time
+_SPACES = b" " * (1 + PADDING)
+
+Text = tuple[NDArray[np.uint8], int, int, int]
+"""Bytes, where lines begin and end in them, and how many lines there are: what a Predictor takes."""
+
+
+def checked(k: object, threshold: object, labels: int) -> tuple[int, float]:
+    """Return how many labels are asked for, and what probability they have at least."""
+    number = whole_number("k", k, -1)
+    least = plain_number(threshold)
+    if number == 0:
+        raise Any2VecError("`k` is 0; it must be the number of labels for a text, or -1 for all")
+    if least is None or not 0 <= least <= 1:
+        raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be a probability, from 0 to 1")
+    return (labels if number < 0 else min(number, labels)), least
+
+
+def text_of(texts: list[Any], how: "LineSettings", first: int = 0) -> Text:
+    """Return texts, of which the first is number `first`, as lines."""
+    try:
+        joined = "\n".join(texts)
+    except TypeError:
+        texts = [_line(text, i) for i, text in enumerate(texts, first)]
+        joined = "\n".join(texts)
+    if joined.count("\n") != len(texts) - 1:
+        joined = "\n".join([text.replace("\n", " ") for text in texts])
+    return prepared(encoded_word(joined) + b"\n", len(texts), how)
+
+
+def prepared(lines: bytes, number: int, how: "LineSettings") -> Text:
+    """Return lines, each with its end, as settings want them before they are split."""
+    text = np.frombuffer(lines + _SPACES, np.uint8)
+    if not (how.lowercase or how.tokenize):
+        return text, 0, len(lines), number
+    span = RawText(how.lowercase, how.tokenize, how.prefix).span(Span(text, 0, len(lines)), {})
+    return read_only(span.text), span.begin, span.end, number
+
+
+def _line(text: Any, i: int) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return " ".join(text)
+    except TypeError:
+        kind = type(text).__name__
+        raise Any2VecError(f"text {i:,} is of type {kind} ({shown(text)}); give strings, or lists of them") from None
+
+
+def answers_of(model: "LabelModel", texts: Iterable[Any], k: int, threshold: float, threads: int | None) -> Answers:
+    """Predict for texts, in order."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise Any2VecError(f"texts are {shown(texts)}; give a list of strings, or of lists of tokens")
+    number = usable_cores() if threads is None else whole_number("threads", threads, 1)
+    predictor = model.predictor
+
+    def work(piece: tuple[int, list[Any]]) -> Answers:
+        return predictor.answers(*text_of(piece[1], model.settings, piece[0]), k, threshold)
+
+    found = list(ordered(work, _pieces(texts), number)) or [predictor.answers(*_NONE, k, threshold)]
+    return found[0] if len(found) == 1 else Answers(*map(np.concatenate, zip(*found, strict=True)))
+
+
+_NONE = np.frombuffer(_SPACES, np.uint8), 0, 0, 0
+
+
+def _pieces(texts: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+    left, first = iter(texts), 0
+    while piece := list(islice(left, _TEXTS)):
+        yield first, piece
+        first += len(piece)

@@ -1,0 +1,232 @@
+"""Lines with labels, as fastText has them (Joulin et al. 2017, "Bag of tricks for efficient text classification").
+
+A line is the rows of its words, of their n-grams of characters, of the end of the line, and of n-grams of words, which
+are hashed to buckets. Every word of the text counts for n-grams of words, with a row or without.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, allreduce
+from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.parts import BUCKETS, Subwords, WordRows, encoded_word
+from any2vec.errors import Any2VecError, shown
+from any2vec.llvm.compiled import njit
+
+PREFIX = "__label__"
+"""What labels begin with."""
+
+LINE_END = "</s>"
+"""The word that ends a line."""
+
+END_HASH = np.int32(-677_604_519)
+"""Its `word_hash`."""
+
+HASH = np.uint64(2166136261)  # of nothing
+_PRIME, _LOW = np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
+_SIGN = np.uint64(0xFFFFFF00)
+_NEXT = np.uint64(116_049_371)
+
+
+@njit(inline="always")
+def hash_more(hashed: Any, byte: Any) -> Any:
+    """Hash one more byte, taken as a signed one."""
+    taken = np.uint64(byte)
+    if taken >= np.uint64(128):
+        taken |= _SIGN
+    return ((hashed ^ taken) * _PRIME) & _LOW
+
+
+@njit(nogil=True, cache=True)
+def word_hash(text: NDArray[np.uint8], begin: int, end: int) -> np.int32:
+    """Hash a word's bytes as fastText does, to 32 bits with a sign."""
+    hashed = HASH
+    for at in range(begin, end):
+        hashed = hash_more(hashed, text[at])
+    return np.int32(np.uint32(hashed))
+
+
+@njit(inline="always")
+def longer_gram(gram: Any, hashed: Any) -> Any:
+    """Hash an n-gram of words and the word behind it; an n-gram of one word is its hash, 64 bits with its sign."""
+    return gram * _NEXT + np.uint64(np.int64(hashed))
+
+
+@njit(inline="always")
+def first_gram(hashed: Any) -> Any:
+    """Return the n-gram of one word."""
+    return np.uint64(np.int64(hashed))
+
+
+@dataclass(frozen=True, eq=False)
+class LineRows(WordRows):
+    """The rows of e that lines of a text are made of, and its labels, most frequent first.
+
+    Words that occur less than `min_count` times have no row of their own; n-grams have one if they occur.
+    """
+
+    hashes: NDArray[np.int32]  # (V,): Of each word of V
+    labels: NDArray[np.int32]  # (V,): The label that a word of V is, or -1
+    own_words: NDArray[np.int64]  # (W,): The words of V with rows of their own, which are no labels
+    own_rows: NDArray[np.int32]  # (W,): Their rows
+    end: int  # row of the end of a line
+    word_ngrams: int  # words of the longest n-gram
+    grams: NDArray[np.int32]  # (buckets,): Row of each bucket, or -1
+    uses: NDArray[np.float64]  # (rows,): Lines' uses of each row in an epoch
+    label_counts: NDArray[np.int64]  # (L,)
+    lines: int  # lines with a label
+    longest: int  # rows of the longest line
+
+    @property
+    def number(self) -> int:
+        """Rows of e: of words, of the end of a line, and of n-grams; or of t, if these are more."""
+        return max(len(self.uses), len(self.label_counts))
+
+    @property
+    def most(self) -> int:
+        """Rows of a line, at most."""
+        return self.longest
+
+    def of_words(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return what words have, for the rows of their own, and -1 for others; shape (V,) to shape (rows,)."""
+        found = np.full(self.number, -1, np.int32)
+        found[self.own_rows] = places[self.own_words]
+        return found
+
+    def spread(self, of_words: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how often lines use each row; shape (rows,)."""
+        return np.pad(self.uses, (0, self.number - len(self.uses)))
+
+    @classmethod
+    def of_lines(
+        cls,
+        corpus: Corpus,
+        subwords: Subwords | None,
+        *,
+        prefix: str = PREFIX,
+        min_count: int = 1,
+        word_ngrams: int = 1,
+        buckets: int = BUCKETS,
+        communicator: Communicator,
+    ) -> Self:
+        """Give rows to what occurs in a text; all hosts call this.
+
+        Raises
+        ------
+        Any2VecError
+            If no line has a label, or there is one label only.
+        """
+        words, counts = corpus.vocabulary.words, corpus.vocabulary.counts
+        is_label = np.fromiter((word.startswith(prefix) for word in words), np.bool_, len(words))
+        labels = np.where(is_label, np.cumsum(is_label) - 1, -1).astype(np.int32)
+        hashes = _hashes(words)
+        has_grams = word_ngrams > 1 or subwords is not None
+        used = np.zeros(buckets if has_grams else 0, np.int64)
+        bounds, parts = np.zeros(len(words) + 1, np.int64), np.zeros(0, np.int32)
+        if subwords is not None:
+            bounds, parts = subwords.lists([LINE_END if label else w for w, label in zip(words, is_label, strict=True)])
+        found = np.zeros(3, np.int64)  # lines with a label, rows of the longest, lines without a label
+        in_text = np.zeros(len(used) if word_ngrams > 1 else 0, np.int64)
+        worklist = corpus.worklist
+        for ids, of_lines, _, low, high in worklist.pieces(0, worklist.size):
+            first, last = np.searchsorted(of_lines, [low, high])
+            sizes = np.diff(bounds)
+            _look(ids, of_lines[first : last + 1], labels, hashes, sizes, word_ngrams, in_text, found)
+        sums = allreduce(communicator, found[[0, 2]])
+        longest = int(communicator.allgather(found[1:2]).max())
+        if not is_label.any() or not sums[0]:
+            example = shown(f"{prefix}good a film")
+            raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
+        if is_label.sum() == 1:
+            only = shown(words[int(is_label.argmax())].removeprefix(prefix))
+            raise Any2VecError(f"all lines have the label {only}; two labels are needed")
+        if in_text.size:
+            used += allreduce(communicator, in_text)
+        if len(parts):
+            used += np.bincount(parts, np.repeat(counts, np.diff(bounds)), len(used)).astype(np.int64)
+        has = np.flatnonzero(used)
+        is_end = np.fromiter((word == LINE_END for word in words), np.bool_, len(words))
+        own = np.flatnonzero(~is_label & ~is_end & (counts >= min_count))
+        every = np.concatenate([[int(sums[0])], counts[own], used[has]])
+        order = np.argsort(-every, kind="stable")
+        rows = np.empty(len(every), np.int32)
+        rows[order] = np.arange(len(every), dtype=np.int32)
+        line_end, own_rows, of_parts = int(rows[0]), rows[1 : len(own) + 1], rows[len(own) + 1 :]
+        grams = np.full(len(used), -1, np.int32)
+        grams[has] = of_parts
+        has_own = np.zeros(len(words), np.int64)
+        has_own[own] = 1
+        listed = np.insert(grams[parts], bounds[own], own_rows) if len(grams) else own_rows
+        return cls(
+            bounds + np.append(0, np.cumsum(has_own)),
+            listed,
+            has,
+            of_parts,
+            hashes,
+            labels,
+            own,
+            own_rows,
+            line_end,
+            word_ngrams,
+            grams,
+            every[order].astype(np.float64),
+            counts[is_label],
+            int(sums[0]),
+            longest,
+        )
+
+
+def _hashes(words: Sequence[str]) -> NDArray[np.int32]:
+    encoded = [encoded_word(word) for word in words]
+    starts = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(word) for word in encoded], out=starts[1:])
+    found = np.empty(len(encoded), np.int32)
+    _hash_all(np.frombuffer(b"".join(encoded), np.uint8), starts, found)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _hash_all(text: NDArray[np.uint8], starts: NDArray[np.int64], found: NDArray[np.int32]) -> None:
+    for i in range(found.size):
+        found[i] = word_hash(text, starts[i], starts[i + 1])
+
+
+@njit(nogil=True, cache=True)
+def _look(
+    ids: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    hashes: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    word_ngrams: int,
+    used: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Count the uses of buckets by n-grams of words; write the numbers of lines, and the rows of the longest."""
+    for line in range(bounds.size - 1):
+        rows, words, has_label = 1, 0, False
+        for at in range(bounds[line], bounds[line + 1]):
+            word = ids[at]
+            if labels[word] >= 0:
+                has_label = True
+                continue
+            words += 1
+            rows += 1 + sizes[word]
+            if word_ngrams > 1:
+                gram = first_gram(hashes[word])
+                taken, after = 1, at + 1
+                while taken < word_ngrams and after <= bounds[line + 1]:
+                    if after < bounds[line + 1] and labels[ids[after]] >= 0:
+                        after += 1
+                        continue
+                    gram = longer_gram(gram, hashes[ids[after]] if after < bounds[line + 1] else END_HASH)
+                    used[np.int64(gram % np.uint64(used.size))] += 1
+                    rows += 1
+                    taken, after = taken + 1, after + 1
+        found[0] += has_label
+        found[1] = max(found[1], rows)
+        found[2] += not has_label
