@@ -351,7 +351,7 @@ def meant(name: str, known: Iterable[str], source: str) -> str:
 
 def value_meant(value: object, choices: Iterable[str]) -> str:
     """Say which of the choices a value of fastText's is, for the end of a message; "" if none."""
-    ours = _VALUES.get(value) if isinstance(value, str) else None
+    ours = _VALUES.get(value, "") if isinstance(value, str) else ""
     return f"; give {ours!r}" if ours in choices else ""
 
 
