@@ -79,6 +79,27 @@ def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, 
             assert [word.encode() for word in RawText(**how).words(line)] == read_as(line.encode(), **how).split()
 
 
+PREFIXED = st.sampled_from([b"#L\xc3\x89!A", b"#L", b"#L\xff\xfe", b"\xff\xfe", b"#l", b"A#LB", b" ", b"\n", b"\r\n\t"])
+
+
+@settings(max_examples=50)
+@given(st.lists(CHOSEN | PREFIXED, max_size=80).map(b"".join), st.integers(0, 3))
+def test_labels_stay_as_they_are(tmp_path_factory, text, block):
+    folder = tmp_path_factory.mktemp("text")
+    text += b" #LAnd! Or!\n"
+    (folder / "a.txt").write_bytes(text)
+    for how in WAYS:
+        changed = BOM + read_as(text.removeprefix(BOM), **how, prefix=b"#L")
+        raw = RawText(**how, prefix="#L")
+        read = read_corpus(folder / "a.txt", min_count=1, cache=None, raw=raw, block=1 + 7 * block)
+        assert found(read) == naive([changed]), how
+        for line in text.split(b"\n"):
+            words = read_as(line.decode(errors="replace").encode(), **how, prefix=b"#L").split()
+            labels = [word for word in line.decode(errors="replace").encode().split() if word.startswith(b"#L")]
+            others = [word for word in words if not word.startswith(b"#L")]
+            assert [word.encode() for word in raw.words(line.decode(errors="replace"))] == labels + others
+
+
 def test_every_source(tmp_path, monkeypatch):
     raw, how = text_of(), {"min_count": 1, "cache": None, "raw": RawText(**BOTH)}
     want = naive([read_as(raw, **BOTH)])

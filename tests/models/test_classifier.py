@@ -1,5 +1,8 @@
 """`Classifier`: the kernel beside its plain twin; the same bits by all schemes; what it takes and refuses."""
 
+import json
+from contextlib import nullcontext
+
 import naive_labels
 import numpy as np
 import pytest
@@ -7,14 +10,21 @@ from naive_labels import PREFIX
 
 from any2vec import Any2VecError, Classifier
 from any2vec.classify.model import LOSSES
+from any2vec.cluster.local import simulate
+from any2vec.errors import Any2VecWarning
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.targets import alias_table, huffman_paths, probabilities
+from any2vec.training import trainer
 
 TEXTS = {
     "fruit": ["red apple pie", "green apple and pear", "ripe pear or plum", "a plum cake with apple"],
     "tools": ["a hammer and nails", "rusty hammer or saw", "the saw cuts wood", "nails in wood"],
     "sky": ["grey clouds and rain", "the rain clouds", "stars or the moon"],
 }
+
+
+class DiedError(Exception):
+    """Stands for a power cut."""
 
 
 def lines(number=60, several=False, seed=5):
@@ -31,7 +41,7 @@ def by_hand(text, model, loss, characters=None):
     """Train the plain twin from the same initial rows."""
     how = {"grams": model.word_ngrams, "buckets": model.buckets, "characters": characters}
     rows = naive_labels.rows_of(text, model.min_count, **how)
-    e = new_matrices(0, max(len(rows), 3), model.dim, seed=model.seed).embedding.astype(float)
+    e = new_matrices(0, max(len(rows), 3), model.dim, seed=model.seed, scale=2.0).embedding.astype(float)
     t = np.zeros((3, model.dim))
     _, counts = naive_labels.vocabulary(text)
     of_labels = np.array(sorted((n for w, n in counts.items() if w.startswith(PREFIX)), reverse=True))
@@ -39,7 +49,7 @@ def by_hand(text, model, loss, characters=None):
     steps = [paths.steps[a:b] for a, b in zip(paths.starts, paths.starts[1:], strict=False)]
     tree = [[(int(step) >> 1, 1 - (int(step) & 1)) for step in path] for path in steps]
     table = alias_table(probabilities(of_labels, 0.5))
-    given = {"alpha": model.alpha or 0.1, "epochs": model.epochs, "seed": model.seed}
+    given = {"alpha": model.alpha, "epochs": model.epochs, "seed": model.seed}
     losses = naive_labels.train(text, e, t, loss, rows, tree, table, **given, **how)
     return rows, e, t, losses
 
@@ -77,6 +87,87 @@ def test_rounds_change_nothing_on_one_host():
     found = [Classifier(dim=20, threads=1, word_ngrams=2, rounds=rounds).fit(text).model_ for rounds in (1, 7)]
     np.testing.assert_array_equal(found[0].e, found[1].e)
     np.testing.assert_array_equal(found[0].t, found[1].t)
+
+
+def test_hosts_of_a_cluster_have_the_bits_of_simulated_ones():
+    text, how = lines(several=True), {"dim": 20, "epochs": 2, "alpha": 0.5, "threads": 1, "rounds": 4}
+    whole = Classifier(**how, hosts=3).fit(text).model_
+    cuts = [0, 20, 40, 60]
+
+    def one(communicator):
+        part = text[cuts[communicator.rank] : cuts[communicator.rank + 1]]
+        return Classifier(**how).fit(part, communicator=communicator).model_
+
+    for found in simulate(3, 1, one):  # each host has the whole model
+        assert (found.labels, found.words) == (whole.labels, whole.words)
+        np.testing.assert_array_equal(found.t, whole.t)
+        np.testing.assert_array_equal(found.e, whole.e)
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_a_resumed_run_has_the_same_bits(tmp_path, monkeypatch, hosts):
+    def dying(host, round_):
+        combined = synchronize(host, round_)
+        if round_.number == 6:
+            raise DiedError
+        return combined
+
+    text, how = lines(), {"dim": 20, "epochs": 3, "alpha": 0.5, "threads": 1, "rounds": 4, "hosts": hosts}
+    whole, synchronize = Classifier(**how).fit(text), trainer.RowHost.synchronize
+    kept = {"checkpoint": tmp_path, "checkpoint_every": 2}
+    monkeypatch.setattr(trainer.RowHost, "synchronize", dying)
+    with pytest.raises(DiedError):
+        Classifier(**how, **kept).fit(text)
+    monkeypatch.undo()
+    found = Classifier(**how, **kept, resume=tmp_path).fit(text)
+    np.testing.assert_array_equal(found.model_.e, whole.model_.e)
+    np.testing.assert_array_equal(found.model_.t, whole.model_.t)
+    assert found.loss_ == whole.loss_
+
+
+def test_two_threads_learn_as_well():
+    text = lines(600)
+    found = Classifier(dim=20, alpha=0.5, threads=2).fit(text)
+    wanted = [line[0].removeprefix(PREFIX) for line in text]
+    assert np.mean(found.predict(text) == wanted) > 0.95
+
+
+@pytest.mark.parametrize("name", ["m", "m.bin", "m.ftz"])
+@pytest.mark.parametrize("how", [{"word_ngrams": 3, "buckets": 50}, {"lowercase": True}])
+def test_models_come_back(tmp_path, name, how):
+    texts = [" ".join(line[1:]) for line in lines()]
+    model = Classifier(dim=20, epochs=2, alpha=0.5, threads=1, **how).fit(texts, [2, 1, 30] * 20)
+    with nullcontext() if name == "m" or "buckets" in how else pytest.warns(Any2VecWarning, match="lowercase"):
+        model.save(tmp_path / name)
+    found = Classifier.load(tmp_path / name)
+    assert found.classes_.tolist() == ([1, 2, 30] if name == "m" else ["1", "2", "30"])
+    assert (found.loss, found.word_ngrams, found.dim) == ("softmax", model.word_ngrams, 20)
+    near = {"atol": 0.1} if name == "m.ftz" else {"atol": 1e-6}
+    np.testing.assert_allclose(found.predict_proba(texts), model.predict_proba(texts), **near)
+    if name == "m":
+        assert (found == model, found.loss_, found.report_) == (True, model.loss_, model.report_)
+
+
+@pytest.mark.parametrize("y", [[True, False] * 30, [["a", "b"], ["b"]] * 30, np.array([[1, 0, 1], [0, 0, 1]] * 30)])
+def test_what_labels_were_comes_back(tmp_path, y):
+    texts = [" ".join(line[1:]) for line in lines()]
+    model = Classifier(dim=20, epochs=2, alpha=0.5, threads=1).fit(texts, y)
+    model.save(tmp_path / "m")
+    found = Classifier.load(tmp_path / "m")
+    assert found.classes_.tolist() == model.classes_.tolist()
+    assert found.classes_.dtype == model.classes_.dtype
+    one, two = found.predict(texts), model.predict(texts)
+    assert type(one) is type(two)
+    assert np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two
+
+
+@pytest.mark.parametrize("wrong", [{"classes": ["a"]}, {"classes": [1.5]}, {"classes": None}, {"several": 3}])
+def test_labels_that_do_not_fit_are_damage(tmp_path, wrong):
+    Classifier(dim=20, threads=1).fit(lines()).save(tmp_path / "m")
+    path = tmp_path / "m" / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    with pytest.raises(Any2VecError, match="m: damaged: what it has about labels is wrong"):
+        Classifier.load(tmp_path / "m")
 
 
 def test_lines_without_labels_are_said_and_teach_nothing(capsys):

@@ -37,8 +37,12 @@ def tokens(text):
     return [seen[found.start() : found.end()] for found in TOKEN.finditer("".join(map(kind, seen)))]
 
 
-def read_as(data, *, lowercase, tokenize):
-    """Return the text of a file as it is to be split at whitespace; lines stay lines."""
+def read_as(data, *, lowercase, tokenize, prefix=None):
+    """Return the text of a file as it is to be split at whitespace; lines stay lines, words with a prefix whole."""
+    if prefix:
+        how = {"lowercase": lowercase, "tokenize": tokenize}
+        runs = re.split(rb"([ \t-\r]+)", data)
+        return b"".join(run if run.startswith(prefix) or run.isspace() else read_as(run, **how) for run in runs)
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     if lowercase:
         lines = [line.lower() for line in lines]

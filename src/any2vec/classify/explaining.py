@@ -23,7 +23,7 @@ def explain(model: "LabelModel", text: str, label: str) -> list[tuple[str, float
         raise Any2VecError("the loss is hierarchical: labels have no rows for which words speak; `predict` says labels")
     if label not in model.labels:
         raise Any2VecError(f"{shown(label)} is no label of the model; it has {shown(list(model.labels))}")
-    words = RawText(how.lowercase, how.tokenize).words(text)
+    words = RawText(how.lowercase, how.tokenize, how.prefix).words(text)
     words = [word for word in words if not how.prefix or not word.startswith(how.prefix)] + [LINE_END]
     asked = set(words)
     own = {word: row for row, word in enumerate(model.words) if word in asked}

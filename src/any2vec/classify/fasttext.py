@@ -179,7 +179,7 @@ def _read_quantized(reader: Reader, shape: tuple[int, int]) -> Quantized:
     reader.promised(4 * CENTROIDS * dim, "centroids")
     first, final = np.split(reader.array((CENTROIDS * dim,), np.float32), [CENTROIDS * (dim - last)])
     centroids = np.zeros((parts, CENTROIDS, min(dsub, dim)), np.float32)
-    centroids[:-1] = first.reshape(parts - 1, CENTROIDS, -1)
+    centroids[:-1] = first.reshape(parts - 1, *centroids.shape[1:])
     centroids[-1, :, :last] = final.reshape(CENTROIDS, last)
     norms, scales = np.empty(0, np.uint8), np.ones(CENTROIDS, np.float32)
     if has_norms:

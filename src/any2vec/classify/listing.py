@@ -16,7 +16,7 @@ from any2vec.corpus.word_table import WORD, find, key_of
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import ones, prefetch, trailing_zeros
 
-AT, TOKEN, FIRST, GRAMS, LINE, LISTED = range(6)
+AT, TOKEN, FIRST, _GRAMS, LINE, LISTED = range(6)
 """Places in a kernel's state: in the text, among tokens, in a word; n-grams of words begun, lines and rows listed."""
 
 _END = -1  # the length of the token that ends a line
@@ -171,7 +171,7 @@ def list_rows(  # noqa: C901, PLR0912 (one state, which calls would have to pass
                 return
         if is_end:
             state[LINE] += 1
-            state[GRAMS] = 0
+            state[_GRAMS] = 0
     state[TOKEN] = tokens
 
 
@@ -186,7 +186,7 @@ def spell(text: Any, begin: int, length: int, spelled: Any) -> None:
 @njit(inline="always")
 def _list_grams(hashed: int, words: Any, grams: Any, state: Any, rows: Any, owners: Any, sizes: Any) -> None:
     """List the n-grams of words that end with this one; `grams` has what begins with each of those before."""
-    before = state[GRAMS]
+    before = state[_GRAMS]
     for i in range(before):
         grams[i] = longer_gram(grams[i], hashed)
         _push(int64(grams[i] % uint64(words.modulus)), words, state, rows, owners, sizes)
@@ -195,7 +195,7 @@ def _list_grams(hashed: int, words: Any, grams: Any, state: Any, rows: Any, owne
             grams[i - 1] = grams[i]
         before -= 1
     grams[before] = first_gram(hashed)
-    state[GRAMS] = before + 1
+    state[_GRAMS] = before + 1
 
 
 @njit(nogil=True, cache=True)

@@ -30,7 +30,7 @@ from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.intrinsics import exchange, load_atomic, prefetch_row
-from any2vec.operators.tiles import ROW_ALIGNMENT, aligned, dots, logistic_steps, register_width, tile_rows
+from any2vec.operators.tiles import ROW_ALIGNMENT, aligned, dots, logistic_steps, register_width
 from any2vec.samples.targets import LONGEST, huffman_paths
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 _TOKENS = 512  # of which the slots are asked for before the first is looked up
 _ROWS = 2048  # listed before they are added up
-_LINES = 60  # scored together: a multiple of what tiles take
+_LINES = 64  # scored together
+_TOGETHER = 256  # labels, whose rows of t stay in a core's cache for all these lines
+_SCORES = 1 << 22  # of all labels, at a time
 _AHEAD = 16  # rows that are asked for before they are added
 _SOFTMAX, _LOGISTIC, _TREE = range(3)
 
@@ -107,7 +109,7 @@ class Predictor:
             np.zeros((lines, k or self._number), np.float32),
             np.zeros((lines, 2), np.int32),
         )
-        self._kernel(text, begin, end, *self._given, k, float32(threshold), tuple(found))
+        self._kernel(text, begin, end, *self._given, k, np.float32(threshold), tuple(found))
         return found
 
 
@@ -120,7 +122,7 @@ def numbers(matrix: Any) -> NDArray[np.float32]:
 def _rows_of(e: Any) -> tuple[Any, Any, Any, int]:
     """Return what holds the rows of e, how a row is added to a sum and asked for, and how many columns a sum has."""
     if not isinstance(e, np.ndarray):
-        from any2vec.classify.quantized import add_row  # type: ignore[import-not-found, unused-ignore]
+        from any2vec.classify.quantized import add_row
 
         return tuple(map(read_only, e.arrays)), add_row, _asked, e.centroids.shape[0] * e.centroids.shape[2]
     stride = e.strides[0] // e.itemsize
@@ -246,33 +248,32 @@ def _take(p: Any, has_rows: bool, labels: Any, k: int, threshold: float, found: 
 
 
 @cache
-def _scoring(register: int) -> Any:  # noqa: C901 (one loop)
+def _scoring(register: int) -> Any:
     """Make what predicts for some lines whose mean rows, and their numbers of rows, are known; the first is `line`."""
 
     @njit(nogil=True, cache=True)
     def score(means: Any, sizes: Any, lines: int, labels: Any, k: int, threshold: float, found: Any, line: int) -> None:
-        number, width, tile = labels.number, labels.width, tile_rows(register)
+        number, width = labels.number, labels.width
         if labels.loss == _TREE:
             for i in range(lines):
                 if sizes[i] or not k:
                     _descend(means[i * width :], labels, k, threshold, found, line + i)
             return
-        scores, p, x = (
-            aligned(tile * number + 2 * ROW_ALIGNMENT),
-            np.empty(number, np.float32),
-            np.empty(tile, np.int64),
-        )
-        for low in range(0, lines, tile):
-            n = min(tile, lines - low)
+        # one line at a time: tiles of several have other bits for a line, by what lines are beside it
+        stride = number + 2 * ROW_ALIGNMENT - number % ROW_ALIGNMENT
+        group = max(1, min(lines, _SCORES // stride))
+        scores = aligned(group * stride)
+        for low in range(0, lines, group):
+            n = min(group, lines - low)
+            for first in range(0, number, _TOGETHER):
+                m, some = min(_TOGETHER, number - first), labels.offsets[first:]
+                for i in range(n):
+                    dots(means, (low + i) * width, labels.t, some, scores[i * stride + first :], 1, m, width, register)
             for i in range(n):
-                x[i] = (low + i) * width
-            dots(means, x, labels.t, labels.offsets, scores, n, number, width, register)
-            if labels.loss == _LOGISTIC:
-                logistic_steps(scores, n * number, float32(-1), register)
-            for i in range(n):
-                for j in range(number):
-                    p[j] = scores[j * n + i]
-                if labels.loss == _SOFTMAX:
+                p = scores[i * stride :]
+                if labels.loss == _LOGISTIC:
+                    logistic_steps(p, number, float32(-1), register)
+                else:
                     _softmax(p, number)
                 _take(p, sizes[low + i] > 0, labels, k, threshold, found, line + low + i)
 

@@ -56,7 +56,7 @@ def prepared(lines: bytes, number: int, how: "LineSettings") -> Text:
     text = np.frombuffer(lines + _SPACES, np.uint8)
     if not (how.lowercase or how.tokenize):
         return text, 0, len(lines), number
-    span = RawText(how.lowercase, how.tokenize).span(Span(text, 0, len(lines)), {})
+    span = RawText(how.lowercase, how.tokenize, how.prefix).span(Span(text, 0, len(lines)), {})
     return read_only(span.text), span.begin, span.end, number
 
 

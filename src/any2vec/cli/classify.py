@@ -24,13 +24,14 @@ _TEXT = (
     "words, such as __label__good."
 )
 _MODEL = "Where to save the classifier: a folder; or for fastText, .bin, or .ftz, which is quantized."
+LabelledText = Annotated[list[str], argument("TEXT", _TEXT)]
 ModelFile = Annotated[Path, argument("MODEL", "A classifier: a folder, or fastText's .bin or .ftz.")]
 
 
 @shared.estimator_options(Classifier, without=NOT_OF_LABELS)
 @job_options("training")
 def classify(
-    text: Annotated[list[str], argument("TEXT", _TEXT)],
+    text: LabelledText,
     output: Annotated[Path, output_to("MODEL", _MODEL)],
     options: dict[str, Any],
     cache: shared.Cache = True,
@@ -54,6 +55,10 @@ class _Classifying(Job):
         """Raise now what `write` would raise."""
         if self.first:
             files.check_output(output, force=self.force)
+
+    def holds_parts(self, output: Path) -> bool:
+        """All have n-grams."""
+        return True
 
     def check_words(self, words: Any) -> None:
         """All words can be saved."""
@@ -116,7 +121,7 @@ def quantize(
     output: Annotated[Path, output_to("MODEL.ftz", "Where to save the quantized classifier.")],
     cutoff: Annotated[int | None, setting("N", "Keep so many rows of words and n-grams.", show_default="all")] = None,
     norms: Annotated[bool, typer.Option(help="Quantize lengths of rows apart, as fastText's -qnorm does.")] = True,
-    part: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
+    dsub: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
     seed: shared.Seed = 1,
     threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
     force: shared.Force = False,
@@ -130,7 +135,7 @@ def quantize(
         raise Any2VecError(f"{output}: give a name that ends in {files.QUANTIZED}, as quantized classifiers have")
     check_apart([str(model)], {"the quantized classifier": output})
     files.check_output(output, force=force)
-    found = quantized(files.load(model), cutoff, norms=norms, dsub=part, seed=seed, threads=threads)
+    found = quantized(files.load(model), cutoff, norms=norms, dsub=dsub, seed=seed, threads=threads)
     files.save(found, output, force=force)
     said = f"{output}: {output.stat().st_size / 2**20:,.1f} MiB, {counted(found.e.shape[0], 'row')}"
     display_for(Console(stderr=True), quiet=quiet).say(said)

@@ -162,7 +162,7 @@ def labels(
     _check_json(json_file, force, model, *map(Path, texts))
     if page:
         check_page(page)
-        check_apart([str(model), *texts], {"the page": page})
+        check_apart([str(model), *texts], {"the page": page, "the figures": json_file})
         check_writable(page, PAGE, force=force)
     loaded = load_classifier(model)
     result = evaluate_labels(loaded, _lines(texts), k, threshold, threads=threads)
@@ -176,10 +176,13 @@ def labels(
     table.add_row("all labels", *totals, f"{result.lines:,}")
     _report(table, result.as_dict(), json_file)
     for (wanted, given), number in [(*pair,) for pair in result.confusion.items() if pair[0][0] != pair[0][1]][:3]:
-        Console().print(f"{wanted} taken for {given} {number:,} times", highlight=False, markup=False)
-    for number, what in ((result.without, "lines have no label"), (result.unknown, "labels are unknown to the model")):
+        Console().print(f"{wanted} taken for {given} {counted(number, 'time')}", highlight=False, markup=False)
+    for number, what, why in (
+        (result.without, "line", "without a label"),
+        (result.unknown, "label", "unknown to the model"),
+    ):
         if number:
-            Console().print(f"{number:,} {what}", highlight=False)
+            Console().print(f"{counted(number, what)} {why}", highlight=False)
     if page:
         write_labels_page(result, page, f"{model.name} on {Path(texts[0]).name}", force=force)
 

@@ -183,8 +183,7 @@ class Job:
                 model.check()
                 if self.output and model.features is not None and self.format is FASTTEXT:
                     raise no_features(self.output)
-                holds_parts = self.output and (self.format or format_of(self.output)).training
-                if self.output and model.parts is not None and not holds_parts:
+                if self.output and model.parts is not None and not self.holds_parts(self.output):
                     self.display.say(lost_parts(model.parts, self.output))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
@@ -239,6 +238,10 @@ class Job:
     def check_output(self, output: Path) -> None:
         """Raise now what `write` would raise after hours of training, as far as that is known; all hosts call this."""
         check_output(output, self.training, self.hosts, self.format, force=self.force)
+
+    def holds_parts(self, output: Path) -> bool:
+        """Whether the output has vectors of n-grams and features."""
+        return (self.format or format_of(output)).training
 
     def check_words(self, words: Sequence[str]) -> None:
         """Refuse words that the output cannot hold."""

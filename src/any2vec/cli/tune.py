@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from any2vec.cli import options as shared
+from any2vec.cli.classify import NOT_OF_LABELS, LabelledText
 from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.nodes import GraphFile
 from any2vec.cli.options import graph_options, saying, setting, with_options
@@ -19,6 +20,7 @@ from any2vec.cli.words import NOT_OF_DOCUMENTS, Texts
 from any2vec.io.outputs import check_writable
 from any2vec.io.shown import Console
 from any2vec.models import Doc2Vec, Estimator, Node2Vec, Word2Vec
+from any2vec.models.classifier import Classifier
 from any2vec.models.tuned import Tuned, flags
 from any2vec.models.tuning import tune as search
 from any2vec.report.page import PAGE, check_page
@@ -66,7 +68,8 @@ def _tune(
     Console().print(found.verdict, highlight=False, soft_wrap=True)
     if found.best:
         changed = [*_given(found.model(), without=found.best), flags(found.best)]
-        line = ["any2vec", command, *map(quote, sources), "-o VECTORS", *changed]
+        to = "MODEL" if command == "classify" else "VECTORS"
+        line = ["any2vec", command, *map(quote, sources), f"-o {to}", *changed]
         Console().print(" ".join(line), highlight=False, markup=False, soft_wrap=True)
     if page:
         found.write_page(page, title=f"{Path(sources[0]).name}: settings of any2vec", force=force)
@@ -93,6 +96,14 @@ def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, 
 def documents(texts: Texts, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of document vectors for TEXTS."""
     _tune(Doc2Vec(**options), texts, "documents", {}, **given)
+
+
+@tune.command(cls=HelpfulCommand)
+@shared.estimator_options(Classifier, without=(*_CHECKPOINTS, *NOT_OF_LABELS))
+@_search_options("questions", "pairs", "labels")
+def classify(text: LabelledText, options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Find settings of a classifier for TEXT, judged by the loss on lines held out."""
+    _tune(Classifier(**options), text, "classify", {}, **given)
 
 
 @tune.command(cls=HelpfulCommand)

@@ -137,7 +137,7 @@ class LineRows(WordRows):
         sums = allreduce(communicator, found[[0, 2]])
         longest = int(communicator.allgather(found[1:2]).max())
         if not is_label.any() or not sums[0]:
-            example = shown(f"{prefix}positive a fine film")
+            example = shown(f"{prefix}good a film")
             raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
         if is_label.sum() == 1:
             only = shown(words[int(is_label.argmax())].removeprefix(prefix))

@@ -311,6 +311,9 @@ def _covered(
             covered = covered and text[at + k] == prefix[k]
         if covered:
             found.append((at, after))
+        for k in range(at, after - 1):
+            if not covered and text[k] == _COVER[0] and text[k + 1] == _COVER[1]:  # the text's own
+                found.append((k, k + 2))  # noqa: PERF401 (a kernel)
         for k in range(at, min(after + 1, end)):
             out[k - begin] = _COVER[(k - at) % 2] if covered and k < after else text[k]
         at = after + 1

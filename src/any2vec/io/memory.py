@@ -153,7 +153,7 @@ def check_space(needs: Mapping[Path, int]) -> None:
 
 def write_all(file: FileIO, array: NDArray[Any]) -> None:
     """Write a contiguous array to an unbuffered file, which may take it in pieces."""
-    left = array.data.cast("B")
+    left = array.reshape(-1).view(np.uint8).data  # `cast` refuses an empty one
     while left:
         left = left[file.write(left) :]
 

@@ -1,9 +1,10 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass, replace
 from numbers import Integral
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,14 +19,14 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import LINE_END, PREFIX, LineRows
 from any2vec.corpus.parts import Subwords
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.sentences import tokens_in
+from any2vec.corpus.sentences import sentences_of, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES as OF_WORDS
 from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
-from any2vec.options import as_path, changed, documented, option
+from any2vec.options import as_path, changed, documented, option, typed
 from any2vec.training.options import Options
 from any2vec.training.state import Rows
 from any2vec.vectors import Vectors
@@ -76,7 +77,7 @@ class Classifier(Word2Vec):
     label_prefix: str = option(PREFIX, "what labels in a text begin with", panel="Data")
     min_count: int = changed(Word2Vec, "min_count", 1)
     epochs: int = changed(Options, "epochs", 5, unset="")
-    alpha: float | None = changed(Options, "alpha", None, unset="0.1")
+    alpha: float | None = changed(Options, "alpha", None, unset="0.5")
     model: str = changed(Options, "model", MODELS[0], panel="")
     window: int = changed(Options, "window", 1, panel="")
     shrink_windows: bool = changed(Options, "shrink_windows", True, panel="")
@@ -123,11 +124,13 @@ class Classifier(Word2Vec):
         return vars(self).get("_done") or RawText(self.lowercase, self.tokenize, self.label_prefix)
 
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
-        wanted, self.min_count = self.min_count, 1  # all words count for n-grams of words
+        wanted = self.min_count, self.column
+        self.min_count = 1  # all words count for n-grams of words
+        self.column = None if "_done" in vars(self) else self.column
         try:
             return super()._read(source, *given, **how)
         finally:
-            self.min_count = wanted
+            self.min_count, self.column = wanted
 
     def fit(
         self, source: Any, y: Any = None, *, communicator: Communicator | None = None, warm_start: bool = False
@@ -161,9 +164,12 @@ class Classifier(Word2Vec):
         if warm_start:
             raise Any2VecError("`warm_start=True`, but classifiers begin anew")
         if y is None:
-            self._names = None
+            self._given_labels: tuple[Any, str] = None, _NO
             return super().fit(source, communicator=communicator)
-        texts, self._names, self.multilabel_ = labelled(source, y, self.label_prefix, self._raw)
+        if isinstance(source, str | Path | Corpus):
+            raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
+        texts, names, several = _labelled(self._texts(source), y, self.label_prefix, self._raw)
+        self._given_labels = names, several
         self._done = AS_IT_IS
         try:
             return super().fit(texts, communicator=communicator)
@@ -193,20 +199,27 @@ class Classifier(Word2Vec):
         if not self.multilabel_:
             return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
         chosen = found >= _PROBABLE
-        return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
+        return chosen.astype(int) if self.multilabel_ == _MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
         """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
-        return self._trained_model().scores(texts)[:, self._order]
+        scores = self._trained_model().scores(self._texts(texts))
+        found = np.zeros((len(scores), len(self.classes_)), np.float32)
+        found[:, self._places] = scores
+        return found
 
     def score(self, texts: Any, y: Any) -> float:
         """Return the share of texts whose labels are predicted, all of them if they have several."""
-        wanted, found = y, self.predict(texts)
-        if self.multilabel_ == LISTS:
-            wanted, found = ([sorted(map(str, one)) for one in labels] for labels in (y, found))
-            return float(np.mean([a == b for a, b in zip(wanted, found, strict=True)]))
-        same = np.asarray(wanted) == found
-        return float(np.mean(same if same.ndim == 1 else same.all(axis=1)))
+        (wanted, *_), (found, *_) = _labels_of(y), _labels_of(self.predict(texts))
+        _check_as_many(found, wanted)
+        return float(np.mean([{*map(str, a)} == {*map(str, b)} for a, b in zip(wanted, found, strict=True)]))
+
+    def _texts(self, given: Any) -> Iterable[Any]:
+        """Return texts in memory: an iterable of strings or lists, of which a table has one for each row."""
+        are_dicts = isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], Mapping)
+        if hasattr(given, "dtype") or (isinstance(given, Sequence) and not are_dicts):
+            return given  # also of a model that was trained on a `column`
+        return sentences_of(given, self.column, AS_IT_IS if self.column is None else replace(self._raw, prefix=""))
 
     def _trained_model(self) -> LabelModel:
         self._trained()
@@ -236,7 +249,7 @@ class Classifier(Word2Vec):
         model, to = self._trained_model(), as_path(path)
         if communicator is not None and communicator.rank:
             return
-        about = self._content() | {"several": self.multilabel_, "integers": self.classes_.dtype.kind in "iu"}
+        about = self._content() | {"several": self.multilabel_, "classes": self.classes_.tolist()}
         files.save(model, to, force=force, about=about)
 
     @classmethod
@@ -265,13 +278,14 @@ class Classifier(Word2Vec):
             found = cls(loss=how.loss, word_ngrams=how.word_ngrams, dim=model.e.shape[1], **read)
         else:
             found = cls._of_content(about, as_path(path))
-        integers = about is not None and about.get("integers") is True
+        if about is None or "classes" not in about:
+            found._learned(model, None, _NO)
+            return found
         try:
-            found._learned(model, {label: int(label) for label in model.labels} if integers else None)
-        except ValueError:
-            raise Any2VecError(f"{path}: damaged: its labels are no integers") from None
-        several = None if about is None else about.get("several")
-        found.multilabel_ = several if several in (LISTS, MATRIX) else NO
+            names = {_as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
+            found._learned(model, names, typed(about.get("several"), str, "several"))
+        except (KeyError, ValueError) as error:
+            raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -300,20 +314,18 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        self._learned(label_model(corpus, parts, self._settings, communicator), self._names)
-        if self._names is None:
-            self.multilabel_ = NO
+        self._learned(_label_model(corpus, parts, self._settings, communicator), *self._given_labels)
 
-    def _learned(self, model: LabelModel, names: Mapping[str, Any] | None) -> None:
+    def _learned(self, model: LabelModel, names: Mapping[str, Any] | None, several: str) -> None:
         """Keep a model; `names` has what the user gave for each label, if that is known."""
         self.model_, labels = model, list(model.labels)
         words = Vocabulary(list(model.words), model.counts)
         own = slice(len(words))
         self.vectors_ = Vectors(words, model.e.rows(own) if isinstance(model.e, Quantized) else model.e[own])
         names = names or {label: label for label in labels}
-        self.classes_ = np.unique([names[label] for label in labels])
-        places = {str(given): place for place, given in enumerate(self.classes_.tolist())}
-        self._order = np.argsort([places[str(names[label])] for label in labels])
+        self.classes_, self.multilabel_ = np.unique([*names.values()]), several
+        places = {_as_read(given): place for place, given in enumerate(self.classes_.tolist())}
+        self._places = [places[_as_read(names[label])] for label in labels]
 
     @property
     def _settings(self) -> LineSettings:
@@ -324,7 +336,7 @@ class Classifier(Word2Vec):
         return LineSettings(self.word_ngrams, buckets, least, most, loss=self.loss, **read)
 
 
-def label_model(
+def _label_model(
     corpus: Corpus, matrices: list[Matrices], settings: LineSettings, communicator: Communicator | None
 ) -> LabelModel:
     """Make the model of the matrices of consecutive ranges of rows, on a cluster of all hosts, which call this."""
@@ -351,31 +363,56 @@ def label_model(
     return LabelModel([words[i] for i in order], counts[order], names, rows.label_counts, settings, rows.ids, *found)
 
 
-NO, LISTS, MATRIX = "", "lists", "matrix"
+_NO, _LISTS, _MATRIX = "", "lists", "matrix"
 """How a text has several labels."""
 
 
-def labelled(texts: Any, y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
+def _labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
     """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
     plain = replace(raw, prefix="")
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
-    given = y.toarray() if hasattr(y, "toarray") else y if isinstance(y, np.ndarray) else list(y)
-    several = NO
-    if getattr(given, "ndim", 1) == 2:
-        several, given = MATRIX, [np.flatnonzero(row).tolist() for row in given]
-    elif given and not isinstance(given[0], str) and isinstance(given[0], Collection):
-        several = LISTS
-    lists = [list(one) if several else [one] for one in given]
-    if len(lists) != len(tokens):
-        raise Any2VecError(f"{counted(len(tokens), 'text')} and {counted(len(lists), 'label')} were given, not as many")
-    names: dict[str, Any] = {}
+    lists, several, columns = _labels_of(y)
+    _check_as_many(tokens, lists)
+    names: dict[str, Any] = {str(i): i for i in range(columns)}
     for i, labels in enumerate(lists):
         for label in labels:
-            if not isinstance(label, str | Integral | np.str_) or label == "":
+            if not isinstance(label, str | Integral) or label == "":
                 raise Any2VecError(f"label {i} is {shown(label)}; a string or an integer is expected")
-            names.setdefault(str(label), label)
+            names.setdefault(_as_read(label), label)
     found = [
         [prefix + str(label) for label in labels] + [plain.token(t) for t in line if not str(t).startswith(prefix)]
         for labels, line in zip(lists, tokens, strict=True)
     ]
     return found, names, several
+
+
+def _labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
+    """Return the labels of each text, how they were given, and the columns of a matrix."""
+    given = y.toarray() if hasattr(y, "toarray") else y
+    if getattr(given, "ndim", 1) == 2:  # also a data frame
+        given = np.asarray(given)
+        if given.shape[1] != 1:
+            if not np.isin(given, (0, 1)).all():
+                raise Any2VecError(f"`y` has the shape {given.shape}; such a matrix must be of zeros and ones")
+            return [np.flatnonzero(row).tolist() for row in given], _MATRIX, given.shape[1]
+        given = given[:, 0]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise Any2VecError(f"`y` is {shown(given)}; give the label of each text")
+    given = given.tolist() if hasattr(given, "tolist") else list(given)
+    are_lists = [isinstance(one, Collection) and not isinstance(one, str | bytes) for one in given]
+    if not any(are_lists):
+        return [[one] for one in given], _NO, 0
+    if not all(are_lists):
+        first = are_lists.index(False)
+        raise Any2VecError(f"label {first} is {shown(given[first])}, but others are lists of labels")
+    return [sorted(one, key=str) if isinstance(one, Set) else list(one) for one in given], _LISTS, 0
+
+
+def _as_read(label: Any) -> str:
+    """Return a label as it is in a vocabulary, which has U+FFFD in place of lone surrogates."""
+    return str(label).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _check_as_many(texts: Sized, labels: Sized) -> None:
+    if len(texts) != len(labels):
+        raise Any2VecError(f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')} were given, not as many")

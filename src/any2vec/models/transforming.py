@@ -47,7 +47,7 @@ class Transforming:
         texts : iterable
             As of `transform`.
         y : any
-            Not used.
+            What `fit` takes.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class Transforming:
         kept = list(texts) if isinstance(texts, Iterator) else texts
         self._check_texts(kept)
         self._output()  # which may raise: before training
-        self.fit(kept)
+        self.fit(kept, y)
         return self.transform(kept)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import VertexLabels
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.models.estimator import Estimator
@@ -24,7 +24,8 @@ _RATES, _EPOCHS = (0.5, 1.0, 2.0, 4.0), (5, 10, 20, 40)  # what a loss can compa
 _STEPS = (0.5, 2.0)  # from a rate, and from epochs, to the next
 _OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can
 _FEWER = 3  # settings of which one is tried on a part of three times the size
-_LEAST = 300_000  # words of a part, about
+_LEAST, _LEAST_ASKED = 300_000, 1_500_000  # words of a part, about: questions say nothing of vectors of fewer
+_ENOUGH = 20  # runs with the defaults for which there is time: then steps on all of the text lead further than parts
 _PARTS = 1 / 27, 1 / 9, 1 / 3, 1.0
 _HELD_OUT, _MOST_HELD_OUT = 50_000, 0.2  # words, and share
 _SEARCH = 0.6  # of the time; the rest is for more seeds
@@ -50,10 +51,11 @@ def tune(
 
     Tried are learning rates, the default times 1/2 to 4, and 5 to 40 epochs, unless `model` has others than the
     defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
-    and models, windows, negatives and subsampling are tried, too. All settings are tried on a small part of the text,
-    the best third of them on a part of three times the size, and so on (successive halving: Jamieson and Talwalkar,
-    AISTATS 2016). From the best on all of the text, steps are made to half and twice its rate and epochs, as long as
-    time is left. The best two and the defaults are run with three seeds.
+    and models, windows, negatives and subsampling are tried, too. If there is time for all settings on all of the text,
+    they are tried there. If there is time for 20 runs, the search begins with the defaults. Else all settings are tried
+    on a small part of the text, the best third of them on a part of three times the size, and so on (successive
+    halving: Jamieson and Talwalkar, AISTATS 2016). From the best on all of the text, steps are made to half and twice
+    its rate and epochs, as long as time is left. The best two and the defaults are run with three seeds.
 
     Parameters
     ----------
@@ -147,7 +149,8 @@ class _Search:
         candidates = list(self._candidates())
         if not candidates:
             raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
-        smallest = max((part for part in _PARTS if part * self._words <= _LEAST), default=_PARTS[0])
+        least = _LEAST_ASKED if self._judge.names else _LEAST
+        smallest = max((part for part in _PARTS if part * self._words <= least), default=_PARTS[0])
         self._try({}, smallest)  # compiles
         trial = self._try({}, smallest, self._model.seed + 1)
         self._pace = trial.training / (smallest * self._epochs)  # of an epoch of the whole text
@@ -157,12 +160,15 @@ class _Search:
             raise Any2VecError(
                 f"`minutes` is {self._minutes:g}, and one run takes about {needed}; give more, or a `part` of the text"
             )
-        parts = self._parts(candidates, smallest)
+        enough = _SEARCH * self._left
+        if self._total(candidates, [1.0]) > enough >= _ENOUGH * self._cost({}, 1.0):
+            candidates, parts = [], [1.0]
+        else:
+            parts = self._parts(candidates, smallest)
         for part in parts:
             values = {flags(settings): self._try(settings, part).value for settings in [{}, *candidates]}
             candidates.sort(key=lambda settings: -values[flags(settings)])
             candidates = candidates[: max(2, math.ceil(len(candidates) / _FEWER))]
-        self._say(f"{counted(len(parts), 'part')} tried; the best: {flags(candidates[0])}")
         self._climb()
         best = [{}, *list(filter(None, self.found.finalists()))[:2]]
         for seed in range(1, SEEDS):

@@ -101,6 +101,8 @@ class Operator(ABC):
     alpha, ns_exponent, negatives_per : float, float, str
         Initial learning rate, exponent of the negatives' distribution, and how often negatives are drawn, if the user
         gives none.
+    scale : float
+        Of the initial rows of e, which are word2vec's if it is 1.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     from_centre : bool
@@ -131,6 +133,7 @@ class Operator(ABC):
     alpha: float = 0.025
     ns_exponent: float = POWER
     negatives_per: str = "window"
+    scale: float = 1.0
     varying: bool = False
     joined: bool = False
     from_centre: bool = False

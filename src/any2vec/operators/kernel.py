@@ -33,15 +33,15 @@ from any2vec.samples.windows import (
     SampleTables,
     Slice,
     first_chunk,
-    follow_words,
     line_of,
+    list_followed,
     list_line,
     list_windows,
     new_windows,
     window_of,
 )
 
-_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
+_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16, and on all lines, which are fewer
 _ENOUGH = 50.0  # sum of squared gradients
 _AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
@@ -136,7 +136,7 @@ def _windows_of(code: OperatorCode) -> tuple[int, Any, Any]:
     """Return the positions of a chunk that is taken whole, or 0, how windows are listed, and how one is taken."""
     if code.lines:
         return ALL, list_line, line_of
-    return CHUNK if code.chunked else 0, list_windows, window_of
+    return (CHUNK, list_followed, window_of) if code.chunked else (0, list_windows, window_of)
 
 
 @cache
@@ -230,15 +230,12 @@ def _operator_kernel(
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
-                until = end if whole else high
-                count, stop = listing(ids, position, until, begin, end, window, draws, windows, fewest)
-                if chunked:
-                    follow_words(windows, count)
+                count, stop = listing(ids, position, end if whole else high, begin, end, window, draws, windows, fewest)
             for i in range(count):
                 near = nth(windows, ids, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
-                    next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
+                    next_measured = lines or near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
                 for group in range(near.end - near.begin - 1 if group_per_context and not last else 1):
                     slot = 1 - slot
                     sources = skips = 0
@@ -317,8 +314,6 @@ def _inspection_kernel(code: OperatorCode) -> Callable[..., None]:
             begin, end = bounds[sentence], bounds[sentence + 1]
             until = end if whole else high
             count, stop = listing(ids, position, until, begin, end, window, draws, windows, fewest)
-            if chunked:
-                follow_words(windows, count)
             for i in range(count):
                 near = nth(windows, ids, i, sentence)
                 for group in range(near.end - near.begin - 1 if group_per_context else 1):

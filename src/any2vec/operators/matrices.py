@@ -67,21 +67,22 @@ def padded_width(dim: int) -> int:
     return -(-dim // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
 
-def new_matrices(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1) -> Matrices:
+def new_matrices(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1, scale: float = 1.0) -> Matrices:
     """Make the matrices of vertices first..last-1 as word2vec starts: e uniform in (-1/2D, 1/2D), t zero.
 
-    A row of `e` is a function of the seed and its id. `copies` rows lie behind those of the vertices.
+    A row of `e` is a function of the seed and its id, times the `scale`. `copies` rows lie behind those of the
+    vertices.
     """
     rows = last - first + copies
     e, t = (zeros(rows, dim) for _ in range(2))
-    _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
+    _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)), scale)
     return Matrices(e, t, first, last - first, dim)
 
 
 def new_documents(first: int, last: int, dim: int, *, seed: int = 1) -> NDArray[np.float32]:
     """Make rows of documents first..last-1 of W, each a function of the seed and its number, as those of e."""
     rows = zeros(last - first, dim)
-    _fill(rows, first, last, dim, np.uint64(epoch_key(seed, 0, DOCUMENTS)))
+    _fill(rows, first, last, dim, np.uint64(epoch_key(seed, 0, DOCUMENTS)), 1.0)
     return rows
 
 
@@ -99,11 +100,11 @@ def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32, *, padded: b
 
 
 @njit(nogil=True, cache=True)
-def _fill(e: NDArray[np.float32], first: int, last: int, dim: int, key: int) -> None:
+def _fill(e: NDArray[np.float32], first: int, last: int, dim: int, key: int, scale: float) -> None:
     for i in range(first, last):
         for d in range(dim):
             share = np.float64(draw(key, uint64(i) * uint64(dim) + uint64(d)) >> uint64(11)) / 2.0**53
-            e[i - first, d] = float32((share - 0.5) / dim)
+            e[i - first, d] = float32((share - 0.5) * scale / dim)
 
 
 _WINDOWS = 256

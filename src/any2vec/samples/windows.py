@@ -410,6 +410,24 @@ def follow_words(windows: Windows, count: int) -> None:
 
 
 @njit(nogil=True, error_model="numpy")
+def list_followed(
+    ids: NDArray[np.int32],
+    position: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    draws: EpochDraws,
+    out: Windows,
+    fewest: int = 1,
+) -> tuple[int, int]:
+    """List windows as `list_windows` does, and follow their words."""
+    count, stop = list_windows(ids, position, high, begin, end, window, draws, out, fewest)
+    follow_words(out, count)
+    return count, stop
+
+
+@njit(nogil=True, error_model="numpy")
 def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: int) -> tuple[int, int]:
     """Find the sentence and the position where the first chunk of a slice begins.
 

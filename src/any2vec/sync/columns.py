@@ -94,7 +94,7 @@ class Columns(Scheme):
         self.largest = 0.0
         self._hot = np.zeros((2, min(_HOTTEST, context.vertices), width), np.float32)
         for low, high in self.blocks():
-            self.put(new_matrices(low, high, context.dim, seed=context.seed))
+            self.put(new_matrices(low, high, context.dim, seed=context.seed, scale=context.scale))
 
     @classmethod
     def memory(cls, vertices: int, dim: int, hosts: int, wire: str | None = None, own: int | None = None) -> int:

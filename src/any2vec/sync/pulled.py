@@ -48,7 +48,7 @@ class Pulled(Scheme):
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
         low, high = self.partition.range(context.communicator.rank)
-        self.masters = new_matrices(low, high, context.dim, seed=context.seed)
+        self.masters = new_matrices(low, high, context.dim, seed=context.seed, scale=context.scale)
         self.rows = RowTable(np.zeros(context.vertices, np.int32), np.zeros(context.vertices, np.int32))
         self.matrices = self._allocate(0)
         self.live = 0

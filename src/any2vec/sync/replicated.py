@@ -26,7 +26,7 @@ class Replicated(Scheme):
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
         vertices, dim = context.vertices, context.dim
-        self.matrices = new_matrices(0, vertices, dim, copies=context.copies, seed=context.seed)
+        self.matrices = new_matrices(0, vertices, dim, copies=context.copies, seed=context.seed, scale=context.scale)
         self.live = vertices
         low, high = self.partition.range(context.communicator.rank)
         self.masters = self.matrices.range(low, high)

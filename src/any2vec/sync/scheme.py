@@ -42,6 +42,7 @@ class HostContext:
     copies: int  # rows needed behind the matrices, for the threads' copies of hot and frozen rows
     rebalances: bool  # whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`)
     seed: int  # seed of initial rows
+    scale: float = 1.0  # of initial rows of e (`operators.base.Operator`)
     wire: str | None = None  # how rows are sent: one of `wire.WIRES`
     shares: NDArray[np.float64] | None = None  # (V + P,): What rows of e count in the balance, if words have several
 

@@ -114,6 +114,7 @@ class RowHost(Host):
             copies=(self._hot + self._spare) * threads,
             rebalances=operator.score is dots and start is None,  # blending compares with what a run began with
             seed=start.seed(options.seed) if start else options.seed,
+            scale=operator.scale,
             wire=FLOAT32 if self._alone else options.wire,  # one host trains on rows as they are
             shares=self._shares,
         )

@@ -35,7 +35,7 @@ from any2vec.vectors.lookup import NEGATIVE, Lookup
 
 _VERSION = 1
 _OTHERS = {
-    "classifier.json": "it is a classifier: any2vec.classify.load reads it",
+    "classifier.json": "it is a classifier: any2vec.Classifier.load reads it",
     "[0-9]*[0-9].json": "it has checkpoints: --resume goes on from them",
     "config.cfg": "it is a pipeline of spaCy: give any2vec.Vectors the words and rows of `nlp.vocab.vectors`",
     "saved_model.pb": "it is a SavedModel of TensorFlow: give any2vec.Vectors words and the matrix that it holds",
