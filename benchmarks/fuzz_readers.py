@@ -341,7 +341,7 @@ def _described(folder: Path, tables: list[list[dict[str, Any]]]) -> list[bytes]:
 
 def classifiers(folder: Path) -> list[bytes]:
     """Take classifiers that fastText wrote."""
-    held = Path(__file__).parents[1] / "tests/classify/fasttext"
+    held = Path(__file__).parents[1] / "tests/classify/golden"
     return [(held / name).read_bytes() for name in ("plain.bin", "tree.bin", "small.ftz", "pruned.ftz")]
 
 

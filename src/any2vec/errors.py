@@ -200,11 +200,10 @@ _OTHERWISE = {
     "minn maxn": "give `subwords='minn-maxn'`, such as 3-6",
     "min_n max_n": "give `subwords='min_n-max_n'`, such as 3-6",
     "lrupdaterate lr_update_rate mincountlabel retrain qout": "leave it out",
-    "cutoff": "`any2vec quantize` has it",
+    "cutoff dsub": "`any2vec quantize` has it",
     "qnorm": "`any2vec quantize` does it, unless --no-norms is given",
-    "dsub": "`any2vec quantize` has it as --part",
-    "autotunevalidationfile autotunemetric autotunepredictions autotuneduration autotunemodelsize": "GridSearchCV of "
-    "scikit-learn tries settings of `any2vec.Classifier`",
+    "autotunevalidationfile autotunemetric autotunepredictions autotuneduration autotunemodelsize": "`any2vec tune "
+    "classify` tries settings",
     "subwords buckets features": "words have no parts here; `Word2Vec`, `any2vec words` and `any2vec nodes` train them",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",

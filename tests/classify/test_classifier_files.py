@@ -17,7 +17,7 @@ from any2vec.classify.quantized import Quantized, prune, quantize
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.vectors import load
 
-FILES = Path(__file__).parent / "fasttext"
+FILES = Path(__file__).parent / "golden"
 GOLDEN = json.loads((FILES / "answers.json").read_text("utf-8"))
 NAMES = sorted(GOLDEN["answers"])
 

@@ -38,7 +38,7 @@ def classify(
     *,
     given: dict[str, Any],
 ) -> None:
-    """Train a classifier of lines on TEXT, as fastText's supervised mode does."""
+    """Train a classifier of lines on TEXT, as fastText does."""
     job = _Classifying(output=output, **given)
     model = Classifier(**options, cache="auto" if cache else None, verbose=job.display)
     job.check(model, text)
@@ -105,7 +105,10 @@ def predict(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Predict labels of the lines of TEXTS by a MODEL of `any2vec classify` or fastText."""
+    """Predict labels of the lines of TEXTS by a MODEL.
+
+    MODEL is what `any2vec classify`, or fastText, has saved.
+    """
     check_one_process("labels are predicted", "predict")
     to_file = output != "-"
     check_apart([str(model), *texts], {"the labels": Path(output) if to_file else None})
@@ -127,7 +130,7 @@ def quantize(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Quantize the rows of a MODEL: a tenth of its size, and nearly as accurate."""
+    """Quantize the rows of a MODEL: a tenth of its size."""
     from any2vec.classify.quantized import quantize as quantized
 
     check_one_process("a classifier is quantized", "quantize")

@@ -84,6 +84,20 @@ SCREENS = {
         },
     ),
     "infer": _Screen(("model new.txt -o new", "model new.txt -o new.bin --epochs 40")),
+    "classify": _Screen(
+        ("train.txt -o sentiment --word-ngrams 2", "train.txt -o languages --subwords 2-4 --dim 16"),
+        "output lowercase tokenize loss word_ngrams subwords dim alpha epochs min_count threads seed hosts checkpoint "
+        "resume force quiet",
+        {
+            "output": "Folder, or .bin or .ftz for fastText.",
+            "loss": "softmax, hierarchical, ova or negative.",
+            "word_ngrams": "Words of an n-gram, at most.",
+            "subwords": "n-grams of characters, such as 2-4.",
+            "min_count": "Rarer words have no row.",
+        },
+    ),
+    "predict": _Screen(("sentiment new.txt -o labels.txt", "lid.176.ftz new.txt -k 3 --threshold 0.1")),
+    "quantize": _Screen(("sentiment -o small.ftz --cutoff 100000",)),
     "phrases": _Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
         "output lowercase tokenize threshold scoring min_count passes joiner force quiet",

@@ -236,7 +236,7 @@ def map(  # noqa: A001  (the command's name)
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Draw a map of the words of VECTORS: similar words are near to each other.
+    """Draw a map of the words of VECTORS: similar ones are near.
 
     A page shows words, finds them, and lists the nearest words of the one that is clicked. It needs no network.
     """

@@ -317,7 +317,7 @@ def infer(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Infer vectors of TEXTS by a MODEL of documents, which does not change.
+    """Infer vectors of TEXTS by a MODEL of documents.
 
     TEXTS are read as those of `any2vec documents` are, with the model's --lowercase and --tokenize, and its --column
     unless another is given; --column "" is none.

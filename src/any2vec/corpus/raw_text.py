@@ -296,42 +296,47 @@ _COVER = np.array([0xFF, 0xFE], np.uint8)  # no UTF-8, so it stays what it is
 
 
 @njit(nogil=True, cache=True)
-def _covered(
-    text: NDArray[np.uint8], begin: int, end: int, prefix: NDArray[np.uint8], out: NDArray[np.uint8]
-) -> list[tuple[int, int]]:
-    """Copy a text with runs that begin with a prefix covered; return where these begin and end."""
-    found = [(0, 0) for _ in range(0)]
-    at = begin
+def _next_covered(text: NDArray[np.uint8], begin: int, at: int, end: int, prefix: NDArray[np.uint8]) -> tuple[int, int]:
+    """Return where the next run that begins with a prefix, or two bytes like the cover, begins and ends."""
     while at < end:
-        after = at
-        while after < end and not IS_SPACE[text[after]]:
-            after += 1
-        covered = after - at >= max(prefix.size, 2)
-        for k in range(min(prefix.size, after - at)):
-            covered = covered and text[at + k] == prefix[k]
-        if covered:
-            found.append((at, after))
-        for k in range(at, after - 1):
-            if not covered and text[k] == _COVER[0] and text[k + 1] == _COVER[1]:  # the text's own
-                found.append((k, k + 2))  # noqa: PERF401 (a kernel)
-        for k in range(at, min(after + 1, end)):
-            out[k - begin] = _COVER[(k - at) % 2] if covered and k < after else text[k]
-        at = after + 1
-    return found
+        if at == begin or IS_SPACE[text[at - 1]]:
+            after, same = at, True
+            while after < end and not IS_SPACE[text[after]] and same:
+                same = after - at >= prefix.size or text[after] == prefix[after - at]
+                after += 1
+            if same and after - at >= max(prefix.size, 2):
+                return at, after
+        if at + 1 < end and text[at] == _COVER[0] and text[at + 1] == _COVER[1]:
+            return at, at + 2
+        at += 1
+    return end, end
+
+
+@njit(nogil=True, cache=True)
+def _cover(text: NDArray[np.uint8], begin: int, end: int, prefix: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+    """Copy a text with runs that begin with a prefix covered."""
+    for k in range(begin, end):
+        out[k - begin] = text[k]
+    first, after = _next_covered(text, begin, begin, end, prefix)
+    while first < end:
+        for k in range(first, after):
+            out[k - begin] = _COVER[(k - first) % 2]
+        first, after = _next_covered(text, begin, after, end, prefix)
 
 
 @njit(nogil=True, cache=True)
 def _uncover(
-    text: NDArray[np.uint8], begin: int, end: int, original: NDArray[np.uint8], found: list[tuple[int, int]]
+    text: NDArray[np.uint8], at: int, original: NDArray[np.uint8], begin: int, end: int, prefix: NDArray[np.uint8]
 ) -> None:
-    """Put the runs that were covered back to where they are in a text, in their order."""
-    at = begin
-    for first, last in found:
-        while at + 1 < end and not (text[at] == _COVER[0] and text[at + 1] == _COVER[1]):
+    """Put what was covered back to where it is in a text, in order."""
+    first, after = _next_covered(original, begin, begin, end, prefix)
+    while first < end:
+        while not (text[at] == _COVER[0] and text[at + 1] == _COVER[1]):
             at += 1
-        for k in range(last - first):
-            text[at + k] = original[first + k]
-        at += last - first
+        for k in range(first, after):
+            text[at] = original[k]
+            at += 1
+        first, after = _next_covered(original, begin, after, end, prefix)
 
 
 @dataclass(frozen=True)
@@ -358,11 +363,10 @@ class RawText:
         if not self.prefix or not (self.lowercase or self.tokenize):
             return self._changed(span, buffers)
         prefix, copy = np.frombuffer(self.prefix.encode(), np.uint8), _room(buffers, _COPY, span)
-        found = _covered(span.text, span.begin, span.end, prefix, copy)
+        _cover(span.text, span.begin, span.end, prefix, copy)
         copy[span.end - span.begin] = ord(" ")
         changed = self._changed(Span(copy, 0, span.end - span.begin), buffers)
-        if found:
-            _uncover(changed.text, changed.begin, changed.end, span.text, found)
+        _uncover(changed.text, changed.begin, span.text, span.begin, span.end, prefix)
         return changed
 
     def _changed(self, span: Span, buffers: _Buffers) -> Span:
