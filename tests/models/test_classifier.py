@@ -91,8 +91,9 @@ def test_rounds_change_nothing_on_one_host():
 
 def test_hosts_of_a_cluster_have_the_bits_of_simulated_ones():
     text, how = lines(several=True), {"dim": 20, "epochs": 2, "alpha": 0.5, "threads": 1, "rounds": 4}
-    whole = Classifier(**how, hosts=3).fit(text).model_
-    cuts = [0, 20, 40, 60]
+    corpus = Classifier(**how, hosts=3).read(text)
+    whole = Classifier(**how, hosts=3).fit(corpus).model_
+    cuts = np.searchsorted(corpus.worklist.bounds, corpus.cuts)
 
     def one(communicator):
         part = text[cuts[communicator.rank] : cuts[communicator.rank + 1]]

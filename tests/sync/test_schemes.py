@@ -211,21 +211,21 @@ class Noted:
 
     def __init__(self, monkeypatch):
         self.hosts, self.rows = [], []
-        make, compute = RowHost.__init__, RowHost.compute
+        make, start = RowHost.__init__, RowHost.start
 
         def making(host, *args, **more):
             make(host, *args, **more)
             self.hosts.append(host)
 
-        def computing(host, task):
+        def starting(host, task):
             if task.rate.alpha:  # not when it is compiled
                 labels, now = host.scheme.matrices, getattr(host.scheme, "_now", {})
                 touched = [int(np.count_nonzero(now[label].updates)) for label in now]
                 self.rows.append((len(labels.e), len(labels.t), *touched))
-            return compute(host, task)
+            return start(host, task)
 
         monkeypatch.setattr(RowHost, "__init__", making)
-        monkeypatch.setattr(RowHost, "compute", computing)
+        monkeypatch.setattr(RowHost, "start", starting)
 
 
 @pytest.mark.parametrize("scheme", ["pull-base", "pull-opt"])

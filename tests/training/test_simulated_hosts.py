@@ -252,14 +252,14 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
 
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
-    compute, calls = RowHost.compute, count()
+    start, calls = RowHost.start, count()
 
     def poison(self, task):
         if self.part == 1 and next(calls) == 5 + rounds_more(3, 3):  # the first one compiles
             self.scheme.matrices.e[0, 3] = np.inf
-        return compute(self, task)
+        return start(self, task)
 
-    monkeypatch.setattr(RowHost, "compute", poison)
+    monkeypatch.setattr(RowHost, "start", poison)
     with pytest.raises(
         SharedError, match=r"epoch 2: values are not finite any more.* or the combiner 'curvature' adds up"
     ):

@@ -344,14 +344,14 @@ def test_values_that_are_not_finite(monkeypatch):
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     monkeypatch.setattr("any2vec.training.run._SECONDS_BETWEEN_CHECKS", -1.0)
-    host_compute, rounds = RowHost.compute, []
+    start, rounds = RowHost.start, []
 
     def poison(self, task):
         self.scheme.matrices.t[0, 0] = np.nan
         rounds.append(task)
-        return host_compute(self, task)
+        return start(self, task)
 
-    monkeypatch.setattr(RowHost, "compute", poison)
+    monkeypatch.setattr(RowHost, "start", poison)
     with pytest.raises(Any2VecError, match="not finite"):
         fit(SMALL, rounds=50)
     assert len(rounds) < 10
