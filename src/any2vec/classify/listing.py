@@ -10,7 +10,8 @@ import numpy as np
 from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
-from any2vec.corpus.lines import END_HASH, HASH, first_gram, hash_more, longer_gram, word_hash
+from any2vec.corpus.lines import END_HASH, first_gram, longer_gram, word_hash
+from any2vec.corpus.parts import HASH, hash_more
 from any2vec.corpus.tokenizer import until_whitespace
 from any2vec.corpus.word_table import WORD, find, key_of
 from any2vec.llvm.compiled import njit

@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.classify.explaining import explain
 from any2vec.classify.files import predict_file
 from any2vec.classify.predict import Predictor
 from any2vec.classify.quantized import Quantized
 from any2vec.classify.saved import load_folder, save_folder
-from any2vec.classify.texts import answers_of, checked, text_of
+from any2vec.classify.texts import answers_of, checked, explain, text_of
 from any2vec.corpus.lines import PREFIX
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import Source
@@ -180,9 +179,10 @@ class LabelModel:
             Files of lines, plain or compressed, ``-`` for standard input; or, with a `column`, one Parquet or CSV file.
         output : str or path
             ``-`` for standard output. A name that ends in .jsonl has an object with "labels", "probabilities", "known"
-            and "words" (how many of the words are known) for each text. A name that ends in .parquet or .csv, for a
-            table only, has its columns, and "label" and "probability" (lists in Parquet if k is not 1; several are
-            separated by spaces in CSV). Any other has labels, with the prefix, and probabilities, as fastText writes.
+            and "words" (how many of the words are known) for each text. A name that ends in .parquet or .csv is for a
+            table only. It gets the table's columns, "label" and "probability". If k is not 1, these are lists in
+            Parquet, and separated by spaces in CSV. Any other has labels, with the prefix, and probabilities, as
+            fastText writes.
         k, threshold, threads
             Those of `predict`.
         column : str, optional

@@ -1,7 +1,8 @@
 """From the bytes of lines to labels and probabilities, as fastText's `predict` has them.
 
-A kernel takes some words at a time: it finds where each ends and asks for its slot of the table, then lists rows of e,
-then adds these up, asking for rows ahead of their turn. So memory is not waited for. Some lines are scored together.
+A kernel takes some words at a time. It finds where each ends, and asks for its slot of the table. Then it lists rows
+of e. Then it adds the rows up, and asks for each ahead of its turn, so that memory is not waited for. Some lines are
+scored together.
 """
 
 import math
@@ -24,7 +25,8 @@ from any2vec.classify.listing import (
     mark_buckets,
     spell,
 )
-from any2vec.corpus.lines import LINE_END
+from any2vec.classify.quantized import add_row, rows_of
+from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.parts import encoded_word
 from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.io.memory import read_only, zeros
@@ -93,7 +95,7 @@ class Predictor:
         sums = _Sums(zeros((many, width), np.float32), zeros(many, np.int32))
         self._number = number = len(model.labels)
         t = zeros((number, width), np.float32)
-        t[:, : model.t.shape[1]] = numbers(model.t)
+        t[:, : model.t.shape[1]] = rows_of(model.t)
         tree = how.loss == "hierarchical"
         children = _children(model.label_counts) if tree and number > 1 else np.zeros((0, 2), np.int32)
         loss = _TREE if tree else _SOFTMAX if how.loss == "softmax" else _LOGISTIC
@@ -113,17 +115,9 @@ class Predictor:
         return found
 
 
-def numbers(matrix: Any) -> NDArray[np.float32]:
-    """Return the rows of a matrix as numbers, quantized or not."""
-    found: NDArray[np.float32] = matrix if isinstance(matrix, np.ndarray) else matrix.rows()
-    return found
-
-
 def _rows_of(e: Any) -> tuple[Any, Any, Any, int]:
     """Return what holds the rows of e, how a row is added to a sum and asked for, and how many columns a sum has."""
     if not isinstance(e, np.ndarray):
-        from any2vec.classify.quantized import add_row
-
         return tuple(map(read_only, e.arrays)), add_row, _asked, e.centroids.shape[0] * e.centroids.shape[2]
     stride = e.strides[0] // e.itemsize
     flat = np.lib.stride_tricks.as_strided(e, ((len(e) - 1) * stride + e.shape[1],), (e.itemsize,), writeable=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import Workers
-from any2vec.corpus.lines import LINE_END
+from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import largest
 from any2vec.llvm.compiled import njit
@@ -111,6 +111,11 @@ def add_row(total: Any, row: int, arrays: Any) -> None:
     for part in range(codes.shape[1]):
         for j in range(min(dsub, total.size - part * dsub)):
             total[part * dsub + j] += scale * centroids[part, codes[row, part], j]
+
+
+def rows_of(matrix: "NDArray[np.float32] | Quantized", ids: Any = slice(None)) -> NDArray[np.float32]:
+    """Return some rows of a matrix as numbers, or all, whether it is quantized or not."""
+    return matrix.rows(ids) if isinstance(matrix, Quantized) else matrix[ids]
 
 
 def prune(model: "LabelModel", cutoff: int) -> "LabelModel":

@@ -1,8 +1,11 @@
 """Classifiers as folders, in a format like that of vectors: loaded memory-mapped, so that processes share the rows.
 
-`vectors.safetensors` has the tensors "e", "t" and, unless all buckets have rows, "ids"; `vocabulary.json` words and
-counts; `classifier.json` labels, their counts and settings; `model.json`, if an estimator was saved, what that is to
-know. The files of JSON have the same `id`, and `classifier.json` has digests of some rows: two saves do not mix.
+- `vectors.safetensors`: the tensors "e", "t" and, unless all buckets have rows, "ids".
+- `vocabulary.json`: words and counts.
+- `classifier.json`: labels, their counts, settings, and digests of some rows.
+- `model.json`, if an estimator was saved: its parameters and report.
+
+The files of JSON have the same `id`. So files of two saves do not mix.
 """
 
 import json

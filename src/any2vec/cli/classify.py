@@ -1,6 +1,5 @@
 """`any2vec classify`, `predict` and `quantize`: labels of lines."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -116,7 +115,6 @@ def predict(
     number = loaded.predict_file(texts, output, k, threshold, **options, force=force)
     if to_file:
         display_for(Console(stderr=True), quiet=quiet).say(f"labels of {counted(number, 'line')} are in {output}")
-    sys.stdout.flush()
 
 
 def quantize(

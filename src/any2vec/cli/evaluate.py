@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -175,7 +176,8 @@ def labels(
     totals = (_percent(100 * value) for value in (result.precision, result.recall, result.f1))
     table.add_row("all labels", *totals, f"{result.lines:,}")
     _report(table, result.as_dict(), json_file)
-    for (wanted, given), number in [(*pair,) for pair in result.confusion.items() if pair[0][0] != pair[0][1]][:3]:
+    confused = ((*pair, number) for pair, number in result.confusion.items() if pair[0] != pair[1])
+    for wanted, given, number in islice(confused, 3):
         Console().print(f"{wanted} taken for {given} {counted(number, 'time')}", highlight=False, markup=False)
     for number, what, why in (
         (result.without, "line", "without a label"),

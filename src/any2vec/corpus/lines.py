@@ -13,32 +13,18 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.parts import BUCKETS, Subwords, WordRows, encoded_word
+from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus.parts import BUCKETS, HASH, Subwords, WordRows, encoded_word, hash_more
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 
 PREFIX = "__label__"
 """What labels begin with."""
 
-LINE_END = "</s>"
-"""The word that ends a line."""
-
 END_HASH = np.int32(-677_604_519)
-"""Its `word_hash`."""
+"""The `word_hash` of ``</s>``, the word that ends a line."""
 
-HASH = np.uint64(2166136261)  # of nothing
-_PRIME, _LOW = np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
-_SIGN = np.uint64(0xFFFFFF00)
 _NEXT = np.uint64(116_049_371)
-
-
-@njit(inline="always")
-def hash_more(hashed: Any, byte: Any) -> Any:
-    """Hash one more byte, taken as a signed one."""
-    taken = np.uint64(byte)
-    if taken >= np.uint64(128):
-        taken |= _SIGN
-    return ((hashed ^ taken) * _PRIME) & _LOW
 
 
 @njit(nogil=True, cache=True)
@@ -60,6 +46,28 @@ def longer_gram(gram: Any, hashed: Any) -> Any:
 def first_gram(hashed: Any) -> Any:
     """Return the n-gram of one word."""
     return np.uint64(np.int64(hashed))
+
+
+@njit(inline="always")
+def list_grams(
+    words: Any, begin: int, end: int, labels: Any, hashes: Any, longest: int, buckets: int, out: Any, n: int
+) -> int:
+    """List the buckets of a line's n-grams of 2 to `longest` words behind n others; return how many there are then."""
+    for at in range(begin, end):
+        if labels[words[at]] >= 0:
+            continue
+        gram = first_gram(hashes[words[at]])
+        taken, after = 1, at + 1
+        while taken < longest and after <= end:
+            if after < end and labels[words[after]] >= 0:
+                after += 1
+                continue
+            gram = longer_gram(gram, hashes[words[after]] if after < end else END_HASH)
+            out[n] = np.int64(gram % np.uint64(buckets))
+            n += 1
+            taken += 1
+            after += 1
+    return n
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +94,15 @@ class LineRows(WordRows):
         """Rows of e: of words, of the end of a line, and of n-grams; or of t, if these are more."""
         return max(len(self.uses), len(self.label_counts))
 
-    @property
-    def most(self) -> int:
-        """Rows of a line, at most."""
-        return self.longest
-
     def of_words(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return what words have, for the rows of their own, and -1 for others; shape (V,) to shape (rows,)."""
         found = np.full(self.number, -1, np.int32)
         found[self.own_rows] = places[self.own_words]
         return found
+
+    def visits(self, of_words: NDArray[np.float64]) -> float:
+        """Return how often an epoch meets a row of e, or a label if that is oftener, in the mean."""
+        return max(super().visits(of_words), self.lines / len(self.label_counts))
 
     def spread(self, of_words: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how often lines use each row; shape (rows,)."""
@@ -129,16 +136,15 @@ class LineRows(WordRows):
         bounds, parts = np.zeros(len(words) + 1, np.int64), np.zeros(0, np.int32)
         if subwords is not None:
             bounds, parts = subwords.lists([LINE_END if label else w for w, label in zip(words, is_label, strict=True)])
-        found = np.zeros(3, np.int64)  # lines with a label, rows of the longest, lines without a label
+        found = np.zeros(2, np.int64)  # lines with a label, rows of the longest
         in_text = np.zeros(len(used) if word_ngrams > 1 else 0, np.int64)
-        worklist = corpus.worklist
+        worklist, sizes = corpus.worklist, np.diff(bounds)
         for ids, of_lines, _, low, high in worklist.pieces(0, worklist.size):
             first, last = np.searchsorted(of_lines, [low, high])
-            sizes = np.diff(bounds)
             _look(ids, of_lines[first : last + 1], labels, hashes, sizes, word_ngrams, in_text, found)
-        sums = allreduce(communicator, found[[0, 2]])
-        longest = int(communicator.allgather(found[1:2]).max())
-        if not is_label.any() or not sums[0]:
+        of_hosts = communicator.allgather(found)
+        lines, longest = int(of_hosts[:, 0].sum()), int(of_hosts[:, 1].max())
+        if not lines:
             example = shown(f"{prefix}good a film")
             raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
         if is_label.sum() == 1:
@@ -147,11 +153,11 @@ class LineRows(WordRows):
         if in_text.size:
             used += allreduce(communicator, in_text)
         if len(parts):
-            used += np.bincount(parts, np.repeat(counts, np.diff(bounds)), len(used)).astype(np.int64)
+            used += np.bincount(parts, np.repeat(counts, sizes), len(used)).astype(np.int64)
         has = np.flatnonzero(used)
         is_end = np.fromiter((word == LINE_END for word in words), np.bool_, len(words))
         own = np.flatnonzero(~is_label & ~is_end & (counts >= min_count))
-        every = np.concatenate([[int(sums[0])], counts[own], used[has]])
+        every = np.concatenate([[lines], counts[own], used[has]])
         order = np.argsort(-every, kind="stable")
         rows = np.empty(len(every), np.int32)
         rows[order] = np.arange(len(every), dtype=np.int32)
@@ -175,7 +181,7 @@ class LineRows(WordRows):
             grams,
             every[order].astype(np.float64),
             counts[is_label],
-            int(sums[0]),
+            lines,
             longest,
         )
 
@@ -206,27 +212,23 @@ def _look(
     used: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
-    """Count the uses of buckets by n-grams of words; write the numbers of lines, and the rows of the longest."""
+    """Count the uses of buckets by n-grams of words; add up lines with a label, and find the rows of the longest."""
+    longest = 0
     for line in range(bounds.size - 1):
-        rows, words, has_label = 1, 0, False
-        for at in range(bounds[line], bounds[line + 1]):
+        longest = max(longest, bounds[line + 1] - bounds[line])
+    listed = np.empty(longest * (word_ngrams - 1), np.int64)
+    for line in range(bounds.size - 1):
+        begin, end, rows, has_label = bounds[line], bounds[line + 1], 1, False
+        for at in range(begin, end):
             word = ids[at]
             if labels[word] >= 0:
                 has_label = True
-                continue
-            words += 1
-            rows += 1 + sizes[word]
-            if word_ngrams > 1:
-                gram = first_gram(hashes[word])
-                taken, after = 1, at + 1
-                while taken < word_ngrams and after <= bounds[line + 1]:
-                    if after < bounds[line + 1] and labels[ids[after]] >= 0:
-                        after += 1
-                        continue
-                    gram = longer_gram(gram, hashes[ids[after]] if after < bounds[line + 1] else END_HASH)
-                    used[np.int64(gram % np.uint64(used.size))] += 1
-                    rows += 1
-                    taken, after = taken + 1, after + 1
+            else:
+                rows += 1 + sizes[word]
+        if word_ngrams > 1:
+            number = list_grams(ids, begin, end, labels, hashes, word_ngrams, used.size, listed, 0)
+            rows += number
+            for k in range(number):
+                used[listed[k]] += 1
         found[0] += has_label
         found[1] = max(found[1], rows)
-        found[2] += not has_label

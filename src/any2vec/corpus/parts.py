@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import open_compressed
@@ -84,6 +85,11 @@ class WordRows:
         found[self.own] = places
         return found
 
+    def visits(self, of_words: NDArray[np.float64]) -> float:
+        """Return how often an epoch meets a row, in the mean over rows, if it meets words so often."""
+        met = self.spread(of_words)
+        return float(met.sum()) / max(len(met), 1)
+
     def spread(self, of_words: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum up, for each row of e, what words have of something; shape (V,) to shape (V + P,)."""
         weights = np.repeat(np.asarray(of_words, np.float64), np.diff(self.bounds))
@@ -114,8 +120,8 @@ _MOST = 2**31 - 1  # fastText counts in 32 bits
 _OF_A_WORD = 1 << 24  # n-grams; of 3 to 6 characters, a word of 4 million has them
 _BYTES = 16  # of memory for each in a list, and for its place
 _LITTLE = 1 << 28
-_LINE_END = "</s>"  # fastText's word for the end of a line has no parts
-_OFFSET, _PRIME, _LOW = np.uint64(2166136261), np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
+HASH = np.uint64(2166136261)  # of nothing
+_PRIME, _LOW = np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
 _SIGN = np.uint64(0xFFFFFF00)
 
 
@@ -166,7 +172,7 @@ class Subwords:
 
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List buckets of n-grams, in fastText's order: word i has ``buckets[bounds[i] : bounds[i + 1]]``."""
-        encoded = [b"" if word == _LINE_END else b"<%b>" % encoded_word(word) for word in words]
+        encoded = [b"" if word == LINE_END else b"<%b>" % encoded_word(word) for word in words]
         starts = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(word) for word in encoded], out=starts[1:])
         text = np.frombuffer(b"".join(encoded), np.uint8)
@@ -248,12 +254,12 @@ def _list(
         for first in range(begin, stop):
             if (text[first] & 0xC0) == 0x80:
                 continue
-            hashed, at, n = _OFFSET, first, 1
+            hashed, at, n = HASH, first, 1
             while at < stop and n <= most:
-                hashed = _hash(hashed, text[at])
+                hashed = hash_more(hashed, text[at])
                 at += 1
                 while at < stop and (text[at] & 0xC0) == 0x80:
-                    hashed = _hash(hashed, text[at])
+                    hashed = hash_more(hashed, text[at])
                     at += 1
                 if n >= least and not (n == 1 and (first == begin or at == stop)):
                     found[listed] = hashed % buckets
@@ -261,8 +267,8 @@ def _list(
                 n += 1
 
 
-@njit(nogil=True, cache=True)
-def _hash(hashed: np.uint64, byte: np.uint8) -> np.uint64:
+@njit(inline="always")
+def hash_more(hashed: Any, byte: Any) -> Any:
     """Hash one more byte, taken as a signed one: fastText's models have been trained so."""
     signed = np.uint64(byte) | _SIGN if byte >= 128 else np.uint64(byte)
     return ((hashed ^ signed) * _PRIME) & _LOW

@@ -33,7 +33,7 @@ class LabelsResult:
     unknown : int
         Labels of lines that the model does not have, each time they occur.
     confusion : dict from (str, str) to int
-        How often the first label that was predicted was not the line's only one: by the line's and that one.
+        Lines with one label, by that and the first that was predicted, most frequent pairs first.
     """
 
     labels: tuple[str, ...]

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from any2vec import classify as files
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
-from any2vec.classify.quantized import Quantized
+from any2vec.classify.quantized import rows_of
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.lines import LINE_END, PREFIX, LineRows
+from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus.lines import PREFIX, LineRows
 from any2vec.corpus.parts import Subwords
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.sentences import sentences_of, tokens_in
@@ -66,7 +67,7 @@ class Classifier(Word2Vec):
     loss: str = option(
         "softmax",
         "what scores are trained by: softmax, over all labels; hierarchical, softmax on a Huffman tree, for thousands "
-        "of labels; ova, one-vs-all, each label by itself, for lines with several; negative, each against some others",
+        "of labels; ova, each label by itself, for lines with several; negative, each label against some others",
         choices=LOSSES,
     )
     word_ngrams: int = option(1, "also train n-grams of words, of at most so many", low=1, high=100, usual="2")
@@ -120,17 +121,12 @@ class Classifier(Word2Vec):
 
     @property
     def _raw(self) -> RawText:
-        """What is done with a text before: nothing, where `fit` has done it."""
-        return vars(self).get("_done") or RawText(self.lowercase, self.tokenize, self.label_prefix)
+        """What is done with a text before."""
+        return RawText(self.lowercase, self.tokenize, self.label_prefix)
 
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
-        wanted = self.min_count, self.column
-        self.min_count = 1  # all words count for n-grams of words
-        self.column = None if "_done" in vars(self) else self.column
-        try:
-            return super()._read(source, *given, **how)
-        finally:
-            self.min_count, self.column = wanted
+        of_lines: dict[str, Any] = {"raw": self._raw, "min_count": 1}  # all words count for n-grams of words
+        return super()._read(source, *given, **of_lines | how)
 
     def fit(
         self, source: Any, y: Any = None, *, communicator: Communicator | None = None, warm_start: bool = False
@@ -170,11 +166,8 @@ class Classifier(Word2Vec):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
         texts, names, several = _labelled(self._texts(source), y, self.label_prefix, self._raw)
         self._given_labels = names, several
-        self._done = AS_IT_IS
-        try:
-            return super().fit(texts, communicator=communicator)
-        finally:
-            del self._done
+        corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
+        return super().fit(corpus, communicator=communicator)
 
     def predict(self, texts: Any) -> Any:
         """Predict the labels of texts.
@@ -321,7 +314,7 @@ class Classifier(Word2Vec):
         self.model_, labels = model, list(model.labels)
         words = Vocabulary(list(model.words), model.counts)
         own = slice(len(words))
-        self.vectors_ = Vectors(words, model.e.rows(own) if isinstance(model.e, Quantized) else model.e[own])
+        self.vectors_ = Vectors(words, rows_of(model.e, own))
         names = names or {label: label for label in labels}
         self.classes_, self.multilabel_ = np.unique([*names.values()]), several
         places = {_as_read(given): place for place, given in enumerate(self.classes_.tolist())}

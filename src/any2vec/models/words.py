@@ -91,21 +91,19 @@ class Word2Vec(Estimator):
     ) -> Corpus:
         if self.vocabulary is not None and known is not None:
             raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
+        of_text = {"min_count": self.min_count, "column": self.column, "raw": RawText(self.lowercase, self.tokenize)}
         corpus = read_corpus(
             source,
-            min_count=self.min_count,
             max_size=self.max_size,
             threads=threads,
             cache=self.cache,
-            column=self.column,
-            raw=self._raw,
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,
             vocabulary=self.vocabulary,
             known=known,
             say=self.display.say,
-            **how,
+            **of_text | how,
         )
         if check_words:
             check_words(corpus.vocabulary.words)
@@ -119,11 +117,6 @@ class Word2Vec(Estimator):
         if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:
             say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
-
-    @property
-    def _raw(self) -> RawText:
-        """What is done with a text before."""
-        return RawText(self.lowercase, self.tokenize)
 
     def transform(self, texts: Any) -> Features:
         """Return the mean of the vectors of each text's words, as `Vectors.means` does, read as `fit` reads.

@@ -7,14 +7,14 @@ gets its share of the gradient of the mean.
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numba import float32, float64, int64, njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.lines import END_HASH, LineRows, first_gram, longer_gram
+from any2vec.corpus.lines import LineRows, list_grams
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import joining
 from any2vec.operators.parts import list_rows
@@ -51,24 +51,12 @@ def _list_line(window: Any, tables: Any, sizes: Any, sources: Any) -> tuple[int,
         n = list_rows(word, tables, sources, n)
     sources[n] = tables.end
     n += 1
+    first = n
     if sizes[2] > 1:
-        buckets = np.uint64(tables.grams.size)
-        for at in range(window.begin, window.end):
-            word = window.words[at]
-            if tables.labels[word] >= 0:
-                continue
-            gram = first_gram(tables.hashes[word])
-            taken, after = 1, at + 1
-            while taken < sizes[2] and after <= window.end:
-                if after < window.end and tables.labels[window.words[after]] >= 0:
-                    after += 1
-                    continue
-                hashed = tables.hashes[window.words[after]] if after < window.end else END_HASH
-                gram = longer_gram(gram, hashed)
-                sources[n] = tables.grams[int64(gram % buckets)]
-                n += 1
-                taken += 1
-                after += 1
+        words, begin, end, buckets = window.words, window.begin, window.end, tables.grams.size
+        n = list_grams(words, begin, end, tables.labels, tables.hashes, sizes[2], buckets, sources, n)
+    for k in range(first, n):
+        sources[k] = tables.grams[sources[k]]
     return n, found
 
 
@@ -231,7 +219,7 @@ class _Labels(Operator):
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: each line updates its rows, and its targets."""
         found = np.zeros((2, self.of_lines.number))
-        found[0, : len(self.of_lines.uses)] = self.of_lines.uses
+        found[0] = self.of_lines.spread(counts.astype(float))
         found[1, : self.count] = self._of_targets()
         return found
 
@@ -304,7 +292,7 @@ class HierarchicalLabels(_Labels):
         """The longest path."""
         return 2 if self.rows is None else int(self._paths.lengths.max())
 
-    @property
+    @cached_property
     def _paths(self) -> Any:
         return huffman_paths(self.of_lines.label_counts)
 

@@ -431,8 +431,8 @@ def list_followed(
 def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: int) -> tuple[int, int]:
     """Find the sentence and the position where the first chunk of a slice begins.
 
-    If chunks are taken whole, they begin at every `whole` positions of a sentence, and a slice has those that begin in
-    it: so they do not depend on where slices begin and end.
+    If chunks are taken whole, they begin at every `whole` positions of a sentence. A slice has those that begin in it.
+    So they do not depend on where slices begin and end.
     """
     sentence: Any = np.searchsorted(bounds, low, side="right") - 1
     position = low

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce, together
 from any2vec.corpus import Corpus
-from any2vec.corpus.lines import LineRows
 from any2vec.io.memory import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import padded_width
@@ -72,11 +71,9 @@ def rounds_of(corpus: Corpus, options: Options, hosts: int, threads: int = 1) ->
 
 
 def _visits_of(corpus: Corpus, options: Options) -> float:
-    """Return how often an epoch meets a row of e after subsampling, in the mean over rows; or one of t, if oftener."""
+    """Return how often an epoch meets a row of e after subsampling, in the mean over rows."""
     kept = kept_counts(corpus.vocabulary.counts, options.sample)
-    met = kept if corpus.rows is None else corpus.rows.spread(kept)
-    of_labels = corpus.rows.lines / len(corpus.rows.label_counts) if isinstance(corpus.rows, LineRows) else 0.0
-    return max(float(met.sum()) / max(len(met), 1), of_labels)
+    return float(kept.sum()) / max(len(kept), 1) if corpus.rows is None else corpus.rows.visits(kept)
 
 
 def _updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:

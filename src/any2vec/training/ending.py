@@ -140,7 +140,7 @@ LARGEST = 1e6
 """Of a number in a row: larger ones are of no use, though they are finite."""
 
 _SUSPECT = 1e2  # a row of 100 such numbers is as long as 1,000; those of good runs stay below 10
-_WORST = 2.9  # times the mean loss of a sample before training, which good runs of any operator do not exceed
+_WORST = 2.0  # mean loss of a sample, if it is log 2 before training: no more in good runs of any operator
 
 _MANY_NEGATIVES = 50  # from here on they, rather than alpha, are why shared negatives diverge
 
@@ -183,7 +183,7 @@ def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: fl
     Training began with the loss `first`. The losses of users' own operators may have any scale.
     """
     own = not options.operator_class.__module__.startswith("any2vec.")
-    if largest <= _SUSPECT and (own or not loss > _WORST * first):
+    if largest <= _SUSPECT and (own or not loss > _WORST * first / math.log(2)):
         return ""
     other = f", or the combiner {options.combine!r} adds up too much" if hosts > 1 else ""
     return (
