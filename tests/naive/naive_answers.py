@@ -4,41 +4,14 @@ Logarithms have 1e-5 added to a probability; the logistic function of `ns` and `
 """
 
 import math
-import re
 
-import naive_subwords
 import numpy as np
-
-END = "</s>"
-
-
-def rows_of_line(model, text):
-    """List the rows of e of a line; n-grams without a row are None."""
-    settings, number = model.settings, len(model.words)
-    ids = {word: i for i, word in enumerate(model.words)}
-    labels = {settings.prefix + label for label in model.labels}
-    places = {int(bucket): number + i for i, bucket in enumerate(model.ids)}
-    found, grams, hashes = [], [], []
-    for word in [*filter(None, re.split("[ \n\r\t\v\f\0]", text)), END]:
-        if word not in ids and (word in labels or word.startswith(settings.prefix or "__label__")):
-            continue
-        hashed = naive_subwords.naive_hash(word.encode("utf-8", "surrogateescape"))
-        hashes.append(hashed - (hashed >= 2**31) * 2**32)
-        found += [ids[word]] if word in ids else []
-        if settings.most:
-            for bucket in naive_subwords.naive_subwords(word, settings.least, settings.most, settings.buckets):
-                found.append(places.get(bucket))
-    for i, gram in enumerate(hashes):
-        for following in hashes[i + 1 : i + settings.word_ngrams]:
-            gram = (gram * 116049371 + following) % 2**64  # noqa: PLW2901
-            grams.append(places.get(gram % settings.buckets))
-    found += grams
-    return found if settings.counts_unknown else [row for row in found if row is not None]
+from naive_lines import naive_rows
 
 
 def answers(model, text):
     """Return the probability of each label, as fastText prints it; nothing for a line without rows."""
-    rows = rows_of_line(model, text)
+    rows, _ = naive_rows(text.encode("utf-8", "surrogateescape"), model)
     if not rows:
         return {}
     e, t = (numbers(matrix).astype(np.float64) for matrix in (model.e, model.t))
