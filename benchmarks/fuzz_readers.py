@@ -37,7 +37,7 @@ from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import read_graph, read_labels
 from any2vec.graph.sources import mat_process, matrices
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.io.streams import list_type, open_column, parquet_columns
+from any2vec.io.tables import list_type, open_column, table_columns
 from any2vec.report.log import read_report
 from any2vec.report.page import facts, panels, write_page
 from any2vec.sync.channel import Partition
@@ -534,7 +534,7 @@ def use_phrases(found: Phrases, path: Path) -> None:
 
 def read_texts(path: Path) -> bytes:
     """Read the first column of a table."""
-    parquet_columns(path)
+    table_columns(path)
     list_type(path, "text")
     with open_column(path, "text") as (stream, done):
         content = stream.read()

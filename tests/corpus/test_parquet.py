@@ -103,7 +103,9 @@ def test_what_is_wrong_is_named(tmp_path):
     ids = write(tmp_path / "i.parquet", {"text": [[1], [2, 3]]})
     assert "is of type list<element: int64>" in refused(ids, "text")
     (tmp_path / "x.txt").write_text("a b\n")
-    assert "x.txt is text; it is for Parquet files and rows" in refused([path, tmp_path / "x.txt"], "text")
+    assert "x.txt is text; it is for files that end in .parquet, .csv or .tsv, and rows" in refused(
+        [path, tmp_path / "x.txt"], "text"
+    )
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"PAR1", bytes(np.frombuffer(whole, np.uint8) ^ 255)):
         path.write_bytes(damaged)
@@ -111,7 +113,7 @@ def test_what_is_wrong_is_named(tmp_path):
             assert f"{path}: not a complete parquet file: " in refused(path, column)
     (tmp_path / "only").mkdir()
     (tmp_path / "only" / "_SUCCESS").touch()
-    assert "has no Parquet file" in refused(tmp_path / "only", "text")
+    assert "has no table" in refused(tmp_path / "only", "text")
 
 
 @pytest.mark.parametrize("absent", [["pyarrow.parquet"], ["pyarrow", "pyarrow.parquet"]])
@@ -227,7 +229,7 @@ def test_large_rows_take_little_memory(tmp_path, same):
     program = """
 import sys
 from pathlib import Path
-from any2vec.io.streams import open_column
+from any2vec.io.tables import open_column
 
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
@@ -250,5 +252,5 @@ def test_too_little_memory_is_called_that(tmp_path, monkeypatch):
     def none(*_):
         raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
 
-    monkeypatch.setattr("any2vec.io.streams.arrow_lines", none)
+    monkeypatch.setattr("any2vec.io.tables.lines_of", none)
     assert f"{tmp_path}/t.parquet: not enough memory to read its rows" in refused(tmp_path / "t.parquet", "text")

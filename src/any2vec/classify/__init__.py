@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 FASTTEXT, QUANTIZED = ".bin", ".ftz"
 """Endings of fastText's files."""
 
+_OF_OTHERS = (".txt", ".vec", ".csv", ".tsv", ".parquet", ".json", ".npy", ".npz", ".gz", ".html")
+
 
 def check_output(path: Path, *, force: bool = False) -> None:
     """Raise now what `save` would raise of the path."""
     from any2vec.classify import fasttext, saved
 
+    if path.suffix.lower() in _OF_OTHERS:
+        what = "a classifier is a folder, whose name has no such ending; or for fastText, a .bin or .ftz"
+        raise Any2VecError(f"{path}: {what}")
     if path.suffix.lower() in (FASTTEXT, QUANTIZED):
         check_writable(path, fasttext.KIND, force=force)
     else:
@@ -35,6 +40,7 @@ def save(model: "LabelModel", path: Path, *, force: bool = False, about: "Mappin
     from any2vec.classify.fasttext import save_fasttext
     from any2vec.classify.quantized import Quantized, quantize
 
+    check_output(path, force=force)
     ending = path.suffix.lower()
     if ending == QUANTIZED and not isinstance(model.e, Quantized):
         model = quantize(model)

@@ -20,15 +20,15 @@ from any2vec.corpus.parts import encoded_word
 from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.inputs import InputFile, Source, files_of
 from any2vec.io.outputs import check_writable, marked, refusals, replacing_file, write_in_host_order
-from any2vec.io.streams import arrow_lines, naming, open_parquet, open_stream
+from any2vec.io.streams import naming, open_stream
+from any2vec.io.tables import lines_of, open_table, table_ending
 from any2vec.llvm.compiled import njit
 from any2vec.options import as_path, whole_number
 
 if TYPE_CHECKING:
     from any2vec.classify.model import LabelModel
 
-_READ = 1 << 19  # bytes of lines, and rows of a table, that a thread takes at once
-_ROWS = 1 << 13
+_READ = 1 << 19  # bytes of lines that a thread takes at once
 _BOM = b"\xef\xbb\xbf"
 _KIND = marked("labels of texts")
 _DECIMALS = 6
@@ -104,39 +104,16 @@ def _lines_of(file: InputFile) -> Iterator[tuple[bytes, int, None]]:
 
 def _rows_of(files: list[InputFile], column: str) -> Iterator[tuple[bytes, int, Any]]:
     """Yield the texts of a table's rows as lines, many at a time, their number, and the rows."""
-    if len(files) != 1 or files[0].path is None:
-        raise Any2VecError(f"column={shown(column)} is of one file, Parquet or CSV; give its name")
+    if len(files) != 1 or files[0].path is None or not table_ending(files[0].path):
+        raise Any2VecError(f"column={shown(column)} is of one table, a file that ends in .parquet, .csv or .tsv")
     path, first = files[0].path, 0
-    for batch in _batches(path):
-        names = batch.schema.names
-        if names.count(column) != 1:
-            raise Any2VecError(f"{path}: has no column {shown(column)}, or several; it has {', '.join(names[:10])}")
-        try:
-            lines = arrow_lines(batch.column(column), first)
-        except Any2VecError as error:
-            raise Any2VecError(f"{path}: column {shown(column)}: {error}") from error
-        first += len(batch)
-        if len(batch):
-            yield lines, len(batch), batch
-
-
-def _batches(path: Path) -> Iterator[Any]:
-    if path.suffix == ".parquet":
-        with open_parquet(path, pre_buffer=False) as file:
-            yield from file.iter_batches(_ROWS)
-        return
-    pa, csv = library("pyarrow", "arrow"), library("pyarrow.csv", "arrow")
-    try:
-        how = csv.ParseOptions(newlines_in_values=True)
-        with csv.open_csv(path, parse_options=how) as reader:
-            names = reader.schema.names
-        as_text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-        with csv.open_csv(path, parse_options=how, convert_options=as_text) as reader:
-            for batch in reader:
-                for at in range(0, len(batch), _ROWS):
-                    yield batch.slice(at, _ROWS)
-    except (pa.ArrowException, OSError) as error:
-        raise Any2VecError(f"{path}: cannot be read as CSV: {' '.join(str(error).split())[:200]}") from error
+    with open_table(path) as (batches, _):
+        for batch in batches:
+            if batch.schema.names.count(column) != 1:
+                has = ", ".join(batch.schema.names[:10])
+                raise Any2VecError(f"{path}: has no column {shown(column)}, or several; it has {has}")
+            yield lines_of(path, batch, column, first), len(batch), batch
+            first += len(batch)
 
 
 def _with_labels(batch: Any, found: Answers, labels: Any, k: int, ending: str) -> Any:

@@ -13,6 +13,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import Workers
 from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus.parts import encoded_word
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import largest
 from any2vec.llvm.compiled import njit
@@ -28,6 +29,7 @@ _SAMPLE = 256 * CENTROIDS  # rows that centroids are learnt from; fastText's num
 _STEPS = 25
 _TOGETHER = 64  # points that are compared with a centroid at once
 _BLOCK = 4096  # rows
+_HEAD, _OF_NAME, _OF_GRAM = 1024, 10, 8  # bytes of a .ftz: its head, of a name beside its letters, of an n-gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +134,7 @@ def prune(model: "LabelModel", cutoff: int) -> "LabelModel":
     cutoff, words, e = whole_number("cutoff", cutoff, 1), len(model.words), _numbers(model.e)
     if cutoff >= len(e):
         return model
-    lengths = _lengths(e)
-    lengths[:words][[word == LINE_END for word in model.words]] = np.inf
-    kept = np.sort(np.argsort(-lengths, kind="stable")[:cutoff])
+    kept = np.sort(_longest_first(model)[:cutoff])
     own, grams = kept[kept < words], kept[kept >= words] - words
     return replace(
         model,
@@ -144,6 +144,26 @@ def prune(model: "LabelModel", cutoff: int) -> "LabelModel":
         ids=model.ids[grams],
         e=e[kept],
     )
+
+
+def cutoff_for(model: "LabelModel", size: int, *, norms: bool = True, dsub: int = 2) -> int:
+    """Return how many rows `prune` may keep so that a `.ftz` has at most `size` bytes.
+
+    Raises
+    ------
+    Any2VecError
+        If the file is larger without any row.
+    """
+    rows, dim = model.e.shape
+    parts = -(-dim // whole_number("dsub", dsub, 1))
+    names = sum(len(encoded_word(label)) + 2 * _OF_NAME for label in model.labels)
+    others = _HEAD + names + 4 * model.t.shape[0] * dim + 4 * CENTROIDS * (dim + norms)
+    of_words = np.array([len(encoded_word(word)) + _OF_NAME for word in model.words], np.int64)
+    costs = parts + norms + np.append(of_words, np.full(rows - len(of_words), _OF_GRAM))
+    sums = np.cumsum(costs[_longest_first(model)])
+    if others + sums[0] > size:
+        raise Any2VecError(f"a .ftz of this model has {others + int(sums[0]):,} bytes at least, not {size:,}")
+    return int(np.searchsorted(sums, size - others, "right"))
 
 
 def quantize(
@@ -197,6 +217,13 @@ def _numbers(matrix: "NDArray[np.float32] | Quantized") -> NDArray[np.float32]:
     if isinstance(matrix, Quantized):
         raise Any2VecError("the model is quantized already; quantize the one that it was made of")
     return matrix
+
+
+def _longest_first(model: "LabelModel") -> NDArray[np.int64]:
+    """Return the rows of e by their lengths, behind that of the end of a line."""
+    lengths = _lengths(_numbers(model.e))
+    lengths[: len(model.words)][[word == LINE_END for word in model.words]] = np.inf
+    return np.argsort(-lengths, kind="stable")
 
 
 def _lengths(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

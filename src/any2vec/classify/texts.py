@@ -17,6 +17,7 @@ from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.lines import first_gram, longer_gram, word_hash
 from any2vec.corpus.parts import Subwords, encoded_word
 from any2vec.corpus.raw_text import RawText
+from any2vec.corpus.sentences import tokens_in
 from any2vec.corpus.word_table import PADDING
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import read_only
@@ -68,8 +69,8 @@ def _line(text: Any, i: int) -> str:
     if isinstance(text, str):
         return text
     try:
-        return " ".join(text)
-    except TypeError:
+        return " ".join(map(str, tokens_in(i, text)))
+    except Any2VecError:
         kind = type(text).__name__
         raise Any2VecError(f"text {i:,} is of type {kind} ({shown(text)}); give strings, or lists of them") from None
 

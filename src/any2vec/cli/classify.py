@@ -11,13 +11,14 @@ from any2vec.cli import options as shared
 from any2vec.cli.options import argument, output_to, setting
 from any2vec.cli.training import Job, check_apart, check_one_process, job_options
 from any2vec.corpus import Corpus
+from any2vec.corpus.cache import size_of
 from any2vec.errors import Any2VecError, counted
 from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.models.classifier import Classifier
 from any2vec.training.progress import display_for
 
-NOT_OF_LABELS = ("features", "frozen", "max_size", "start", "vocabulary", "wire")
+NOT_OF_LABELS = ("features", "max_size", "vocabulary", "wire")
 _TEXT = (
     "Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line has its labels among its "
     "words, such as __label__good."
@@ -117,26 +118,34 @@ def predict(
         display_for(Console(stderr=True), quiet=quiet).say(f"labels of {counted(number, 'line')} are in {output}")
 
 
+@shared.from_fields(Classifier, only=("column", "label_column", "epochs", "alpha", "seed", "threads"))
 def quantize(
     model: ModelFile,
     output: Annotated[Path, output_to("MODEL.ftz", "Where to save the quantized classifier.")],
+    options: dict[str, Any],
     cutoff: Annotated[int | None, setting("N", "Keep so many rows of words and n-grams.", show_default="all")] = None,
+    size: Annotated[
+        str | None, setting("SIZE", "Keep as many rows as such a file has room for, e.g. 2MB.", show_default="any")
+    ] = None,
+    retrain: Annotated[
+        list[str] | None, setting("TEXT", "Train the rows that are kept on TEXT before; for --cutoff or --size.")
+    ] = None,
     norms: Annotated[bool, typer.Option(help="Quantize lengths of rows apart, as fastText's -qnorm does.")] = True,
     dsub: Annotated[int, setting("N", "Numbers of a row that have one byte together.")] = 2,
-    seed: shared.Seed = 1,
-    threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """Quantize the rows of a MODEL: a tenth of its size."""
-    from any2vec.classify.quantized import quantize as quantized
-
     check_one_process("a classifier is quantized", "quantize")
     if output.suffix.lower() != files.QUANTIZED:
         raise Any2VecError(f"{output}: give a name that ends in {files.QUANTIZED}, as quantized classifiers have")
-    check_apart([str(model)], {"the quantized classifier": output})
+    if retrain and cutoff is None and size is None:
+        raise Any2VecError("--retrain is given: say by --cutoff or --size how many rows are kept")
+    check_apart([str(model), *(retrain or ())], {"the quantized classifier": output})
     files.check_output(output, force=force)
-    found = quantized(files.load(model), cutoff, norms=norms, dsub=dsub, seed=seed, threads=threads)
+    display = display_for(Console(stderr=True), quiet=quiet)
+    loaded = Classifier.load(model).set_params(**options, verbose=display)
+    most = None if size is None else size_of(size, "--size")
+    found = loaded.quantized(cutoff, retrain or None, size=most, norms=norms, dsub=dsub)
     files.save(found, output, force=force)
-    said = f"{output}: {output.stat().st_size / 2**20:,.1f} MiB, {counted(found.e.shape[0], 'row')}"
-    display_for(Console(stderr=True), quiet=quiet).say(said)
+    display.say(f"{output}: {output.stat().st_size / 2**20:,.1f} MiB, {counted(found.e.shape[0], 'row')}")

@@ -17,6 +17,7 @@ from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.options import COMMENTS, argument, completing, graph_options, output_to, saying, setting, sign
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile, figures
+from any2vec.corpus.scan import input_files
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
@@ -25,10 +26,11 @@ from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.inputs import files_of
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.io.streams import naming, open_stream
+from any2vec.io.tables import Labels
+from any2vec.models.classifier import Classifier
 from any2vec.options import fraction, whole_number
 from any2vec.report import write_figures
 from any2vec.report.page import PAGE, check_page
@@ -149,12 +151,13 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
+@options.from_fields(Classifier, only=("column", "label_column", "threads"), into="how")
 def labels(
     model: ModelFile,
-    texts: Annotated[list[str], argument("TEXTS", "Text files, whose lines have labels among their words.")],
+    texts: Annotated[list[str], argument("TEXTS", "Text files, whose lines have labels among their words; or tables.")],
+    how: dict[str, Any],
     k: Annotated[int, setting("N", "Labels predicted for each line; -1 for all.", "-k")] = 1,
     threshold: Annotated[float, setting("P", "The least probability of a label.")] = 0.0,
-    threads: Annotated[int | None, setting("N", "Threads.", show_default="all cores")] = None,
     page: Annotated[Path | None, setting("PAGE.html", "Write a page with all labels, and which are confused.")] = None,
     json_file: _Json = None,
     force: options.Force = False,
@@ -166,7 +169,11 @@ def labels(
         check_apart([str(model), *texts], {"the page": page, "the figures": json_file})
         check_writable(page, PAGE, force=force)
     loaded = load_classifier(model)
-    result = evaluate_labels(loaded, _lines(texts), k, threshold, threads=threads)
+    column, of_labels, threads = how["column"], how["label_column"], how["threads"]
+    apart = None if of_labels is None else Labels(of_labels, loaded.settings.prefix)
+    if apart is not None and column is None:
+        raise Any2VecError("--label-column is given; give the --column of the texts, too")
+    result = evaluate_labels(loaded, _lines(texts, column, apart), k, threshold, threads=threads)
     table = _table("label", "precision", "recall", "F1", "lines")
     for row in result.by_label()[:_LABELS_SHOWN]:
         figures_of = (_percent(100 * row[name]) for name in ("precision", "recall", "f1"))
@@ -257,9 +264,9 @@ def links(
     _report(table, {result.operator: result.as_dict() for result in results}, json_file)
 
 
-def _lines(texts: list[str]) -> Iterator[str]:
-    """Yield the lines of text files."""
-    for file in files_of(texts):
+def _lines(texts: list[str], column: str | None, labels: Labels | None) -> Iterator[str]:
+    """Yield the lines of text files, or the rows of tables."""
+    for file in input_files(texts, column, labels=labels) or ():
         with open_stream(file) as (stream, _), naming(file):
             yield from (line.decode("utf-8-sig", "replace") for line in stream)
 

@@ -152,7 +152,9 @@ def key_of(files: list[InputFile], settings: Mapping[str, Any], hosts: int, held
         if file.path is None or file.size is None:
             return None
         name = str(file.path.absolute())
-        about.append([name, file.size, file.modified, sample_of(file, budget), *filter(None, [file.column])])
+        about.append(
+            [name, file.size, file.modified, sample_of(file, budget), *filter(None, [file.column, file.labels])]
+        )
     return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

@@ -4,8 +4,8 @@ A line is the rows of its words, of their n-grams of characters, of the end of t
 are hashed to buckets. Every word of the text counts for n-grams of words, with a row or without.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -85,9 +85,11 @@ class LineRows(WordRows):
     word_ngrams: int  # words of the longest n-gram
     grams: NDArray[np.int32]  # (buckets,): Row of each bucket, or -1
     uses: NDArray[np.float64]  # (rows,): Lines' uses of each row in an epoch
+    names: list[str]  # of the L labels
     label_counts: NDArray[np.int64]  # (L,)
     lines: int  # lines with a label
     longest: int  # rows of the longest line
+    weights: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))  # (L,); empty if all are 1
 
     @property
     def number(self) -> int:
@@ -118,9 +120,10 @@ class LineRows(WordRows):
         min_count: int = 1,
         word_ngrams: int = 1,
         buckets: int = BUCKETS,
+        only: tuple[Collection[str], NDArray[np.int64]] | None = None,
         communicator: Communicator,
     ) -> Self:
-        """Give rows to what occurs in a text; all hosts call this.
+        """Give rows to what occurs in a text, `only` to some words and buckets if given; all hosts call this.
 
         Raises
         ------
@@ -148,15 +151,19 @@ class LineRows(WordRows):
             example = shown(f"{prefix}good a film")
             raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
         if is_label.sum() == 1:
-            only = shown(words[int(is_label.argmax())].removeprefix(prefix))
-            raise Any2VecError(f"all lines have the label {only}; two labels are needed")
+            single = shown(words[int(is_label.argmax())].removeprefix(prefix))
+            raise Any2VecError(f"all lines have the label {single}; two labels are needed")
         if in_text.size:
             used += allreduce(communicator, in_text)
         if len(parts):
             used += np.bincount(parts, np.repeat(counts, sizes), len(used)).astype(np.int64)
         has = np.flatnonzero(used)
+        kept = np.ones(len(words), np.bool_)
+        if only is not None:
+            has, chosen = np.intersect1d(has, only[1]), set(only[0])
+            kept = np.fromiter((word in chosen for word in words), np.bool_, len(words))
         is_end = np.fromiter((word == LINE_END for word in words), np.bool_, len(words))
-        own = np.flatnonzero(~is_label & ~is_end & (counts >= min_count))
+        own = np.flatnonzero(~is_label & ~is_end & (counts >= min_count) & kept)
         every = np.concatenate([[lines], counts[own], used[has]])
         order = np.argsort(-every, kind="stable")
         rows = np.empty(len(every), np.int32)
@@ -166,9 +173,13 @@ class LineRows(WordRows):
         grams[has] = of_parts
         has_own = np.zeros(len(words), np.int64)
         has_own[own] = 1
-        listed = np.insert(grams[parts], bounds[own], own_rows) if len(grams) else own_rows
+        listed, of_words = grams[parts] if len(grams) else np.zeros(0, np.int32), bounds
+        if only is not None:
+            has_row = listed >= 0
+            listed, of_words = listed[has_row], np.append(0, np.cumsum(has_row))[bounds]
+        listed = np.insert(listed, of_words[own], own_rows)
         return cls(
-            bounds + np.append(0, np.cumsum(has_own)),
+            of_words + np.append(0, np.cumsum(has_own)),
             listed,
             has,
             of_parts,
@@ -180,6 +191,7 @@ class LineRows(WordRows):
             word_ngrams,
             grams,
             every[order].astype(np.float64),
+            [word.removeprefix(prefix) for word, label in zip(words, is_label, strict=True) if label],
             counts[is_label],
             lines,
             longest,

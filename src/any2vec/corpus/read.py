@@ -42,6 +42,7 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import disk_errors, memory_errors
+from any2vec.io.tables import Labels
 
 
 def read_corpus(source: Source, *, communicator: Communicator | None = None, **options: Any) -> Corpus:
@@ -59,8 +60,8 @@ def read_corpus(source: Source, *, communicator: Communicator | None = None, **o
     `source` is files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once:
     lists, tuples, NumPy arrays or pandas Series of tokens, which are strings or integers (5 is the word ``"5"``). Of a
     data frame, or mappings, `column` holds the sentences, as tokens or as a string that is split at whitespace, once
-    `raw` is done with it. If lines, rows or items are `documents`, they may be (tag, tokens), or have ``words`` and
-    ``tags`` as gensim's TaggedDocument, with one tag.
+    `raw` is done with it. Before those of tables in files stand their `labels`. If lines, rows or items are
+    `documents`, they may be (tag, tokens), or have ``words`` and ``tags`` as gensim's TaggedDocument, with one tag.
 
     `vocabulary` has the words that may get ids, and their counts; `min_count` and `max_size` apply to these. Words of
     earlier texts that are `known` all get ids, and counts are added; `min_count` is for other words, `max_size` for
@@ -104,7 +105,8 @@ class _Reader:
     threads: int = 1
     cache: str | Path | None = "auto"
     progress: Progress | None = None
-    column: str | None = None
+    column: str | None = None  # of tables and rows
+    labels: Labels | None = None  # of tables in files: these stand before a text
     raw: RawText = AS_IT_IS
     hosts: int = 1
     vocabulary: Vocabulary | str | Path | None = None
@@ -144,7 +146,7 @@ class _Reader:
                 raise Any2VecError(f"`column` is {shown(self.column)}, but the source has phrases; give it to Phrases")
             self.raw = self.phrased.read_as(self.raw)
             self.source, self.column = self.phrased.source, self.phrased.column
-        self.files = input_files(self.source, self.column, self.raw)
+        self.files = input_files(self.source, self.column, self.raw, self.labels)
         self.held = range(self.hosts)
         settings = {
             "min_count": self.min_count,

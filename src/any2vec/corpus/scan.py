@@ -18,9 +18,9 @@ from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.inputs import HEAD, OF_NUL, PARQUET, InputFile, check_unchanged, files_of, names_files, refuse
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, files_of, names_files, refuse
 from any2vec.io.memory import disk_errors, write_all, zeros
-from any2vec.io.streams import list_type, parquet_columns
+from any2vec.io.tables import PARQUET, Labels, list_type, table_columns, table_ending
 from any2vec.llvm.compiled import njit
 
 
@@ -116,7 +116,9 @@ Progress = Callable[[int, int | None], None]
 """Called now and then with the bytes that are done, and all bytes, None if unknown."""
 
 
-def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
+def input_files(
+    source: Any, column: str | None, raw: RawText = AS_IT_IS, labels: Labels | None = None
+) -> list[InputFile] | None:
     """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
     if not names_files(source):
         return None
@@ -124,18 +126,19 @@ def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> lis
     if column is not None:
         files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
         if not files:
-            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
-    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
-    if column is not None and len(tables) < len(files):
-        text = next(file for file in files if file not in tables)
-        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
-    if tables and column is None:
-        path = cast("Path", tables[0].path)
-        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
+            raise Any2VecError(f"{shown(source)}: has no table, only what Spark writes beside them")
+    for file in files:
+        ending = table_ending(file.path) if file.path else ""
+        if column is not None and not ending:
+            tables = "files that end in .parquet, .csv or .tsv, and rows"
+            raise Any2VecError(f"`column` is {shown(column)}, but {file.name} is text; it is for {tables}")
+        if column is None and ending == PARQUET:
+            path = cast("Path", file.path)
+            raise Any2VecError(f"{path}: give the `column` that has the text; it has {table_columns(path)}")
     for path in [file.path for file in files if file.path and raw.tokenize]:
         if column is not None and (kind := list_type(path, column)):
             raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
-    return [replace(file, column=column) for file in files]
+    return [replace(file, column=column, labels=labels) for file in files]
 
 
 def scan_files(

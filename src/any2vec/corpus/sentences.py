@@ -24,6 +24,12 @@ _FEW = 10  # columns named in a message
 
 def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> Iterable[Any]:
     """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame."""
+    values = values_of(source, column)
+    return _tokens_of_rows(values, raw) if column is None else _split(values, column, raw)
+
+
+def values_of(source: Any, column: str | None) -> Iterable[Any]:
+    """Return what a column of rows or of a table holds; without a column, the items themselves."""
     what = f"the corpus is a {type(source).__name__}"
     if isinstance(source, Mapping):
         raise Any2VecError(f"{what} with the keys {_names(source)}; give the sentences in one of them")
@@ -35,16 +41,16 @@ def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> It
     if names is None and isinstance(getattr(getattr(source, "schema", None), "names", None), list):
         names = source.schema.names  # of Arrow's readers, and sets of files
     if names is not None or (hasattr(source, "with_format") and column is not None):
-        return _split(_of_table(what, source, names, column), str(column), raw)
+        return _of_table(what, source, names, column)
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
-        return _split(_of_frame(what, source, column), str(column), raw)
+        return _of_frame(what, source, column)
     if not isinstance(source, Iterable):
         raise Any2VecError(f"the corpus is of type {type(source).__name__}; give a path, paths, or lists of tokens")
     if hasattr(source, "to_pylist") and hasattr(source, "null_count"):  # a column of Arrow
         if column is not None:
             raise Any2VecError(f"{what}, which has no columns; leave out `column`")
-        return _tokens_of_rows(_of_array(source), raw)
-    return _tokens_of_rows(source, raw) if column is None else _split(_values(source, column), column, raw)
+        return _of_array(source)
+    return source if column is None else _values(source, column)
 
 
 def _no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecError:

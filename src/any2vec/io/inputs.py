@@ -12,12 +12,12 @@ from typing import IO, Any, NamedTuple
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
 from any2vec.io.memory import available, size
+from any2vec.io.tables import Labels
 
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
 """What a corpus is read from: one or several paths, or sentences in memory."""
 
 STANDARD_INPUT = "-"
-PARQUET = "parquet"
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class InputFile:
     path: Path | None  # None for standard input
     size: int | None  # in bytes; None if unknown (standard input, a pipe)
     modified: int = 0  # in nanoseconds
-    column: str | None = None  # of a Parquet file, what is read
+    column: str | None = None  # of a table, what is read
+    labels: Labels | None = None  # of a table, what is put before it
     identity: tuple[int, int] = (0, 0)  # its number in the file system, and when it changed there, which cannot be set
 
     @property
@@ -37,9 +38,9 @@ class InputFile:
 
     @property
     def compression(self) -> str:
-        """How it is compressed: gz, bz2, xz, zst, parquet, or the empty string."""
+        """How it is compressed: gz, bz2, xz, zst, as a table, or the empty string."""
         if self.column is not None:
-            return PARQUET
+            return "table"
         return "" if self.path is None else compression_of(self.path)
 
 
@@ -79,7 +80,7 @@ def check_unchanged(files: Iterable[InputFile]) -> None:
                 now = _describe(file.path, file.path.stat())
             except OSError:
                 raise changed(file) from None
-            if replace(now, column=file.column) != file:
+            if replace(now, column=file.column, labels=file.labels) != file:
                 raise changed(file)
 
 

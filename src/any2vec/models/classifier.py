@@ -1,9 +1,8 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,24 +11,36 @@ from numpy.typing import NDArray
 
 from any2vec import classify as files
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
-from any2vec.classify.quantized import rows_of
-from any2vec.cluster.communicator import Communicator
+from any2vec.classify.quantized import cutoff_for, prune, quantize, rows_of
+from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.lines import PREFIX, LineRows
 from any2vec.corpus.parts import Subwords
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.sentences import sentences_of, tokens_in
+from any2vec.corpus.sentences import sentences_of, values_of
 from any2vec.errors import Any2VecError, counted, shown
+from any2vec.io.inputs import names_files
+from any2vec.io.tables import Labels
+from any2vec.models.given import Given
+from any2vec.models.labelled import (
+    MATRIX,
+    NO,
+    as_read,
+    check_as_many,
+    labelled,
+    labels_of,
+    weights_in,
+    weights_of,
+)
+from any2vec.models.lines import GivenModel, trained_model
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES as OF_WORDS
 from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
-from any2vec.options import as_path, changed, documented, option, typed
+from any2vec.options import as_path, changed, documented, option, typed, whole_number
 from any2vec.training.options import Options
-from any2vec.training.state import Rows
 from any2vec.vectors import Vectors
 
 _PROBABLE = 0.5
@@ -63,6 +74,7 @@ class Classifier(Word2Vec):
     """
 
     learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
+    _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
 
     loss: str = option(
         "softmax",
@@ -76,6 +88,16 @@ class Classifier(Word2Vec):
         only="`word_ngrams` and `subwords`",
     )  # fmt: skip
     label_prefix: str = option(PREFIX, "what labels in a text begin with", panel="Data")
+    label_column: str | None = option(
+        None, "column of the labels, where texts are the `column` of tables", unset="labels are among words",
+        panel="Data",
+    )  # fmt: skip
+    class_weight: "Mapping[Any, float] | str | None" = option(
+        None,
+        "how much lines of a label count: balanced, for labels that are rare; or numbers such as spam=5,ham=1",
+        unset="all alike",
+        hashed=False,
+    )
     min_count: int = changed(Word2Vec, "min_count", 1)
     epochs: int = changed(Options, "epochs", 5, unset="")
     alpha: float | None = changed(Options, "alpha", None, unset="0.5")
@@ -99,8 +121,8 @@ class Classifier(Word2Vec):
         """
         if self.operator is not None:
             raise Any2VecError(f"`operator` is {shown(self.operator)}; that of labels follows from `loss`")
-        if self.start is not None:
-            raise Any2VecError("`start` is given, but classifiers begin anew; `pretrained` takes vectors of words")
+        if self.start is not None and self.frozen is not None and self.pretrained is None:
+            raise Any2VecError("`frozen` is for words of `pretrained`; a classifier that goes on trains all rows")
         if self.features is not None:
             raise Any2VecError("`features` is given; words of lines have none")
         if self.scheme in ("columns", "server"):
@@ -109,6 +131,9 @@ class Classifier(Word2Vec):
             raise Any2VecError(
                 f"`label_prefix` is {shown(self.label_prefix)}; it must be a text without whitespace, such as {PREFIX}"
             )
+        if self.label_column is not None and self.column is None:
+            raise Any2VecError("`label_column` is given; give the `column` of the texts, too")
+        weights_in(self.class_weight)
         super().check()
 
     @property
@@ -126,6 +151,10 @@ class Classifier(Word2Vec):
 
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
         of_lines: dict[str, Any] = {"raw": self._raw, "min_count": 1}  # all words count for n-grams of words
+        if self.label_column is not None and "column" not in how:
+            if not names_files(source):
+                raise Any2VecError("`label_column` is given, but the rows are in memory: give them to `fit`")
+            of_lines["labels"] = Labels(self.label_column, self.label_prefix)
         return super()._read(source, *given, **of_lines | how)
 
     def fit(
@@ -136,14 +165,15 @@ class Classifier(Word2Vec):
         Parameters
         ----------
         source : Corpus, or any
-            What `read` returned, or what `Word2Vec.fit` takes: lines that have their labels among their words. With
-            `y`: texts, as strings that are split at whitespace, or as lists of tokens.
+            What `read` returned, or what `Word2Vec.fit` takes: lines that have their labels among their words, or
+            tables with a `label_column`. With `y`: texts, as strings that are split at whitespace, or lists of tokens.
         y : array-like of n labels, optional
             Of the texts: each a string or an integer, or a list of these; or a matrix of zeros and ones, shape (n, L).
         communicator : Communicator, optional
             On a cluster, where each host calls this; with `y`, with its own part of the texts.
         warm_start : bool
-            Must be False: classifiers begin anew.
+            Go on from `model_` of the last `fit`. Words, n-grams and labels that are new are added, counts are summed,
+            and those that do not occur any more keep their rows. `start` is not read then.
 
         Returns
         -------
@@ -157,17 +187,18 @@ class Classifier(Word2Vec):
         KeyboardInterrupt
             After Ctrl-C; what is trained so far is kept.
         """
-        if warm_start:
-            raise Any2VecError("`warm_start=True`, but classifiers begin anew")
+        if y is None and self.label_column is not None and not (names_files(source) or isinstance(source, Corpus)):
+            source = list(source) if isinstance(source, Iterator) else source
+            y = list(values_of(source, self.label_column))
         if y is None:
-            self._given_labels: tuple[Any, str] = None, _NO
-            return super().fit(source, communicator=communicator)
+            self._given_labels: tuple[Any, str] = None, NO
+            return super().fit(source, communicator=communicator, warm_start=warm_start)
         if isinstance(source, str | Path | Corpus):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
-        texts, names, several = _labelled(self._texts(source), y, self.label_prefix, self._raw)
+        texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw)
         self._given_labels = names, several
         corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
-        return super().fit(corpus, communicator=communicator)
+        return super().fit(corpus, communicator=communicator, warm_start=warm_start)
 
     def predict(self, texts: Any) -> Any:
         """Predict the labels of texts.
@@ -192,7 +223,7 @@ class Classifier(Word2Vec):
         if not self.multilabel_:
             return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
         chosen = found >= _PROBABLE
-        return chosen.astype(int) if self.multilabel_ == _MATRIX else [self.classes_[row].tolist() for row in chosen]
+        return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
         """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
@@ -203,8 +234,8 @@ class Classifier(Word2Vec):
 
     def score(self, texts: Any, y: Any) -> float:
         """Return the share of texts whose labels are predicted, all of them if they have several."""
-        (wanted, *_), (found, *_) = _labels_of(y), _labels_of(self.predict(texts))
-        _check_as_many(found, wanted)
+        (wanted, *_), (found, *_) = labels_of(y), labels_of(self.predict(texts))
+        check_as_many(found, wanted)
         return float(np.mean([{*map(str, a)} == {*map(str, b)} for a, b in zip(wanted, found, strict=True)]))
 
     def _texts(self, given: Any) -> Iterable[Any]:
@@ -245,6 +276,52 @@ class Classifier(Word2Vec):
         about = self._content() | {"several": self.multilabel_, "classes": self.classes_.tolist()}
         files.save(model, to, force=force, about=about)
 
+    def quantized(
+        self,
+        cutoff: int | None = None,
+        source: Any = None,
+        y: Any = None,
+        *,
+        size: int | None = None,
+        norms: bool = True,
+        dsub: int = 2,
+    ) -> LabelModel:
+        """Return a small model, whose rows have a byte for `dsub` numbers (`classify.quantized.quantize`).
+
+        Parameters
+        ----------
+        cutoff : int, optional
+            How many rows of e are kept, the longest.
+        source, y : any
+            Texts as of `fit`, by which the rows that are kept are trained on before.
+        size : int, optional
+            The bytes that a `.ftz` may have, in place of a `cutoff`.
+        norms, dsub
+            As of `quantize`.
+
+        Returns
+        -------
+        LabelModel
+            `classify.save` writes it to a `.ftz`.
+
+        Raises
+        ------
+        Any2VecError
+            If a number is out of range, or the model is quantized already.
+        """
+        model = self._trained_model()
+        if size is not None:
+            if cutoff is not None:
+                raise Any2VecError("`size` and `cutoff` are given; give one")
+            cutoff = cutoff_for(model, whole_number("size", size, 1), norms=norms, dsub=dsub)
+        model = model if cutoff is None else prune(model, cutoff)
+        if source is not None:
+            again = type(self)(**self.get_params() | {"start": None, "pretrained": None, "frozen": None})
+            again._learned(model, self._names, NO)
+            again._prunes = True  # type: ignore[misc]
+            model = again.fit(source, y, warm_start=True).model_
+        return quantize(model, norms=norms, dsub=dsub, seed=self.seed, threads=self.threads)
+
     @classmethod
     def load(cls, path: "str | os.PathLike[str]") -> Self:
         """Load a model that `save` has written, or that fastText has; a folder's rows are memory-mapped.
@@ -272,10 +349,10 @@ class Classifier(Word2Vec):
         else:
             found = cls._of_content(about, as_path(path))
         if about is None or "classes" not in about:
-            found._learned(model, None, _NO)
+            found._learned(model, None, NO)
             return found
         try:
-            names = {_as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
+            names = {as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
             found._learned(model, names, typed(about.get("several"), str, "several"))
         except (KeyError, ValueError) as error:
             raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
@@ -290,16 +367,43 @@ class Classifier(Word2Vec):
         tags.target_tags = TargetTags(required=False, multi_output=True)
         return tags
 
+    def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
+        """Load what to begin with."""
+        with together(communicator):
+            earlier: tuple[LabelModel, Mapping[str, Any]] | None = None
+            if warm_start:
+                earlier = self._trained_model(), self._names
+            elif self.start is not None:
+                model, about = files.load_about(as_path(self.start))
+                earlier = model, {as_read(one): one for one in (about or {}).get("classes", model.labels)}
+        given = None
+        if self.pretrained is not None or self.frozen is not None:
+            of_words: dict[str, Any] = {"dim": self.dim, "how": {"loss": self.loss}, "parts": options.parts}
+            given = Given.take(None, None, self.pretrained, self.frozen, **of_words, communicator=communicator)
+        if earlier is None:
+            return given
+        with together(communicator):
+            return GivenModel.of(*earlier, given, self._settings, self.dim)
+
+    def _given_with(self, *what: Any) -> Given | None:
+        given = super()._given_with(*what)
+        self._earlier = given if isinstance(given, GivenModel) else None
+        return given
+
     def _rows(self, corpus: Corpus, options: Options, communicator: Communicator | None) -> LineRows:
+        earlier = self._earlier.model if self._earlier and self._prunes else None
         rows = LineRows.of_lines(
             corpus,
             Subwords.parse(self.subwords, self.buckets),
+            only=None if earlier is None else (earlier.words, earlier.ids),
             prefix=self.label_prefix,
             min_count=self.min_count,
             word_ngrams=self.word_ngrams,
             buckets=self.buckets,
             communicator=communicator or alone(),
         )
+        if (weights := weights_in(self.class_weight)) is not None:
+            rows = replace(rows, weights=weights_of(weights, rows.names, rows.label_counts))
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
         labels = counted(len(rows.label_counts), "label")
@@ -307,7 +411,11 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        self._learned(_label_model(corpus, parts, self._settings, communicator), *self._given_labels)
+        names, several = self._given_labels
+        if self._earlier:
+            names = {**self._earlier.names, **(names or {})}
+        earlier = self._earlier.model if self._earlier else None
+        self._learned(trained_model(corpus, parts, self._settings, communicator, earlier), names, several)
 
     def _learned(self, model: LabelModel, names: Mapping[str, Any] | None, several: str) -> None:
         """Keep a model; `names` has what the user gave for each label, if that is known."""
@@ -315,10 +423,10 @@ class Classifier(Word2Vec):
         words = Vocabulary(list(model.words), model.counts)
         own = slice(len(words))
         self.vectors_ = Vectors(words, rows_of(model.e, own))
-        names = names or {label: label for label in labels}
+        self._names = names = {label: (names or {}).get(label, label) for label in labels}
         self.classes_, self.multilabel_ = np.unique([*names.values()]), several
-        places = {_as_read(given): place for place, given in enumerate(self.classes_.tolist())}
-        self._places = [places[_as_read(names[label])] for label in labels]
+        places = {as_read(given): place for place, given in enumerate(self.classes_.tolist())}
+        self._places = [places[as_read(names[label])] for label in labels]
 
     @property
     def _settings(self) -> LineSettings:
@@ -327,85 +435,3 @@ class Classifier(Word2Vec):
         buckets = self.buckets if self.word_ngrams > 1 or characters else 0
         read: dict[str, Any] = {"prefix": self.label_prefix, "lowercase": self.lowercase, "tokenize": self.tokenize}
         return LineSettings(self.word_ngrams, buckets, least, most, loss=self.loss, **read)
-
-
-def _label_model(
-    corpus: Corpus, matrices: list[Matrices], settings: LineSettings, communicator: Communicator | None
-) -> LabelModel:
-    """Make the model of the matrices of consecutive ranges of rows, on a cluster of all hosts, which call this."""
-    rows, vocabulary = corpus.rows, corpus.vocabulary
-    assert isinstance(rows, LineRows)
-    counts = np.append(vocabulary.counts[rows.own_words], rows.lines)
-    order = np.argsort(-counts, kind="stable")
-    words = [*(vocabulary.words[word] for word in rows.own_words), LINE_END]
-    wanted = np.concatenate([np.append(rows.own_rows, rows.end)[order], rows.parts]).astype(np.int32)
-    e, t = ([getattr(part, name) for part in matrices] for name in ("embedding", "training"))
-    whole = [one[0] if len(one) == 1 else np.concatenate(one) for one in (e, t)]
-    labels, found = np.arange(len(rows.label_counts), dtype=np.int32), []
-    for matrix, places in zip(whole, (wanted, labels), strict=True):
-        if communicator is None or communicator.size == 1:
-            found.append(matrix[places])
-            continue
-        sizes = communicator.allgather(np.array([len(matrix)], np.int64))[:, 0]
-        out = np.empty((len(places), matrix.shape[1]), np.float32)
-        Rows(matrix, np.append(0, np.cumsum(sizes))).put(places, out, communicator)
-        found.append(out)
-    names = [
-        word.removeprefix(settings.prefix) for word, i in zip(vocabulary.words, rows.labels, strict=True) if i >= 0
-    ]
-    return LabelModel([words[i] for i in order], counts[order], names, rows.label_counts, settings, rows.ids, *found)
-
-
-_NO, _LISTS, _MATRIX = "", "lists", "matrix"
-"""How a text has several labels."""
-
-
-def _labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
-    """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
-    plain = replace(raw, prefix="")
-    tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
-    lists, several, columns = _labels_of(y)
-    _check_as_many(tokens, lists)
-    names: dict[str, Any] = {str(i): i for i in range(columns)}
-    for i, labels in enumerate(lists):
-        for label in labels:
-            if not isinstance(label, str | Integral) or label == "":
-                raise Any2VecError(f"label {i} is {shown(label)}; a string or an integer is expected")
-            names.setdefault(_as_read(label), label)
-    found = [
-        [prefix + str(label) for label in labels] + [plain.token(t) for t in line if not str(t).startswith(prefix)]
-        for labels, line in zip(lists, tokens, strict=True)
-    ]
-    return found, names, several
-
-
-def _labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
-    """Return the labels of each text, how they were given, and the columns of a matrix."""
-    given = y.toarray() if hasattr(y, "toarray") else y
-    if getattr(given, "ndim", 1) == 2:  # also a data frame
-        given = np.asarray(given)
-        if given.shape[1] != 1:
-            if not np.isin(given, (0, 1)).all():
-                raise Any2VecError(f"`y` has the shape {given.shape}; such a matrix must be of zeros and ones")
-            return [np.flatnonzero(row).tolist() for row in given], _MATRIX, given.shape[1]
-        given = given[:, 0]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise Any2VecError(f"`y` is {shown(given)}; give the label of each text")
-    given = given.tolist() if hasattr(given, "tolist") else list(given)
-    are_lists = [isinstance(one, Collection) and not isinstance(one, str | bytes) for one in given]
-    if not any(are_lists):
-        return [[one] for one in given], _NO, 0
-    if not all(are_lists):
-        first = are_lists.index(False)
-        raise Any2VecError(f"label {first} is {shown(given[first])}, but others are lists of labels")
-    return [sorted(one, key=str) if isinstance(one, Set) else list(one) for one in given], _LISTS, 0
-
-
-def _as_read(label: Any) -> str:
-    """Return a label as it is in a vocabulary, which has U+FFFD in place of lone surrogates."""
-    return str(label).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-
-
-def _check_as_many(texts: Sized, labels: Sized) -> None:
-    if len(texts) != len(labels):
-        raise Any2VecError(f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')} were given, not as many")

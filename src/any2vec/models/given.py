@@ -130,11 +130,13 @@ class Given:
             if not used and not self.start:
                 raise Any2VecError(f"{name}: has none of the {wanted:,} {kind}, such as {vocabulary.words[0]!r}")
             say(f"{used:,} of {wanted:,} {'new ' * bool(self.start)}{kind} begin with their vectors in {name}")
-        if self.frozen is not None and corpus.rows is not None:
-            raise _frozen_parts()
         frozen = self._frozen(vocabulary, places, given_places, kind)
         if len(frozen):
             say(f"{np.count_nonzero(frozen):,} of {len(vocabulary):,} {kind} are frozen")
+        if len(frozen) and corpus.rows is not None:
+            if (np.diff(corpus.rows.bounds) > 1).any():
+                raise _frozen_parts()
+            frozen = (corpus.rows.of_words(frozen.astype(np.int32)) > 0).astype(np.uint8)
         known = np.zeros(0, np.int64) if parts is None else _numbers(parts, wanted_parts)
         return Start(before, places, e, t, given, given_places, frozen, corpus.rows, known)
 

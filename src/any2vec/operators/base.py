@@ -21,7 +21,7 @@ from any2vec.operators.tiles import MOST_ROWS, PADDING, dots, logistic, update
 from any2vec.samples.targets import POWER
 from any2vec.samples.windows import kept_counts
 
-FUNCTIONS = ("edges", "steps", "score", "update", "apply")
+FUNCTIONS = ("edges", "steps", "score", "update", "apply", "weigh")
 """Attributes of an operator that are Numba functions."""
 
 
@@ -116,6 +116,8 @@ class Operator(ABC):
     lines : bool
         Whether a window is a whole sentence, which is taken by the slice in which it begins; its centre is the first
         word.
+    weigh : function, optional
+        ``weigh(window, tables)`` returns a float32 by which the learning rate of a window is multiplied.
     documents : bool
         Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
@@ -129,6 +131,7 @@ class Operator(ABC):
     score: Callable[..., Any] = staticmethod(dots)
     update: Callable[..., Any] = staticmethod(update)
     apply: Callable[..., Any] | None = None
+    weigh: Callable[..., Any] | None = None
     loss: str = "negative"
     alpha: float = 0.025
     ns_exponent: float = POWER

@@ -96,6 +96,7 @@ class OperatorCode(NamedTuple):
     score: Any
     update: Any
     apply: Any
+    weigh: Any
     varying: bool
     several: bool
     chunked: bool
@@ -153,6 +154,7 @@ def _operator_kernel(
 ) -> Callable[..., None]:
     edges, targets, sizes = code.edges, code.targets, code.sizes
     group_per_context, joined = code.group_per_context, code.joined
+    weigh, weighs = code.weigh, code.weigh is not None
     varying, several, chunked, documents, lines = code.varying, code.several, code.chunked, code.documents, code.lines
     whole, listing, nth = _windows_of(code)
     apply = code.apply or _apply(code.score, code.steps, code.update, varying)
@@ -234,13 +236,15 @@ def _operator_kernel(
             for i in range(count):
                 near = nth(windows, ids, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
+                if weighs and not last:
+                    next_alpha *= weigh(near, draws.tables)
                 if measuring:
                     next_measured = lines or near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
                 for group in range(near.end - near.begin - 1 if group_per_context and not last else 1):
                     slot = 1 - slot
                     sources = skips = 0
                     if not last:
-                        into, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
+                        into, spare = (x[slot], y[slot], labels[slot]), rows.spare + x.shape[1] * slot
                         sources, skips = fetch(e, t, into, near, group, draws, rows, spare, hot)
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, listed, tile, stats, targets, dim, width)  # the group before

@@ -8,12 +8,13 @@ gets its share of the gradient of the mean.
 import math
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numba import float32, float64, int64, njit
 from numpy.typing import NDArray
 
+from any2vec.corpus import Corpus
 from any2vec.corpus.lines import LineRows, list_grams
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import joining
@@ -36,6 +37,7 @@ class LineTables(NamedTuple):
     grams: NDArray[np.int32]
     end: int
     classes: int  # L
+    weights: NDArray[np.float32]  # (L,), or empty
     targets: Any  # what targets are drawn from
 
 
@@ -55,8 +57,12 @@ def _list_line(window: Any, tables: Any, sizes: Any, sources: Any) -> tuple[int,
     if sizes[2] > 1:
         words, begin, end, buckets = window.words, window.begin, window.end, tables.grams.size
         n = list_grams(words, begin, end, tables.labels, tables.hashes, sizes[2], buckets, sources, n)
-    for k in range(first, n):
-        sources[k] = tables.grams[sources[k]]
+    listed, n = n, first
+    for k in range(first, listed):
+        row = tables.grams[sources[k]]
+        if row >= 0:  # else it has none: only some rows are trained
+            sources[n] = row
+            n += 1
     return n, found
 
 
@@ -70,6 +76,18 @@ def _label(window: Any, tables: Any, found: int) -> int:
                 label = int64(tables.labels[window.words[at]])
             left -= 1
     return label
+
+
+@njit(inline="always")
+def _weight(window: Any, tables: Any) -> Any:
+    """Return the mean weight of a line's labels."""
+    total, found = float32(0), float32(0)
+    for at in range(window.begin, window.end):
+        label = tables.labels[window.words[at]]
+        if label >= 0:
+            total += tables.weights[label]
+            found += float32(1)
+    return total / max(found, float32(1))
 
 
 @cache
@@ -178,6 +196,12 @@ class _Labels(Operator):
         super().__init__(options)
         self.apply = joining(self.steps, "corrected", self.varying)
 
+    def on(self, corpus: Corpus) -> Self:
+        """Take the lines of a corpus, and whether they have weights."""
+        found = super().on(corpus)
+        found.weigh = _weight if len(found.of_lines.weights) else None
+        return found
+
     @property
     def of_lines(self) -> LineRows:
         """The rows and labels of the text."""
@@ -230,7 +254,7 @@ class _Labels(Operator):
         """Gather what lines are made of."""
         rows = self.of_lines
         kept = rows.bounds, rows.rows, rows.hashes, rows.labels, rows.grams
-        return LineTables(*kept, rows.end, self.count, self._drawn_from())
+        return LineTables(*kept, rows.end, self.count, rows.weights, self._drawn_from())
 
     def _drawn_from(self) -> Any:
         return 0

@@ -69,7 +69,7 @@ class RowHost(Host):
         start = self._start
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
-        self._spare = 4 * options.window if len(self._frozen) else 0
+        self._spare = 2 * max(self.operator.sources, 2 * options.window) if len(self._frozen) else 0
 
     def _check_updates(self) -> None:
         """Refuse rounds so long that int32 does not hold how often one updates a row."""

@@ -33,7 +33,7 @@ from any2vec.graph.graph import GROUP
 from any2vec.graph.parse import DIGITS, LineBlock, block_size, read_blocks
 from any2vec.graph.sources.arrow import parquet_reader
 from any2vec.io.inputs import InputFile
-from any2vec.io.streams import open_parquet, release_parquet
+from any2vec.io.tables import open_parquet, release_parquet
 
 WHOLE = "`graph='whole'`, with which every host reads the whole graph"
 _EDGES = 1 << 17  # in a block

@@ -15,7 +15,7 @@ from any2vec.graph.numbering import NO_COLON, kinds_of_names, number_vertices
 from any2vec.graph.reading import Chosen, chosen_columns, titled
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
-from any2vec.io.streams import open_parquet, release_parquet
+from any2vec.io.tables import open_parquet, release_parquet
 
 _FEW = 1 << 20  # integers up to this, or to some times the rows, are looked up in an array
 _MANY = 2**31 - 2
