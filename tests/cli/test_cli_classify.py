@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -125,7 +126,7 @@ def test_classify_refuses(text, arguments, message, run, tmp_path):
     assert files(tmp_path) == before
 
 
-@pytest.mark.parametrize("option", ["--frozen", "--from", "--window", "--sample", "--operator", "--features"])
+@pytest.mark.parametrize("option", ["--window", "--sample", "--operator", "--features"])
 def test_options_of_words_are_none_of_labels(option, run):
     assert run("classify", "text", "-o", "m", option, "1").exit_code == 2
 
@@ -248,6 +249,10 @@ def test_quantize(run, tmp_path, saved):
         (("m", "-o", "q.ftz", "--cutoff", "0"), "--cutoff is 0"),
         (("m", "-o", "q.ftz", "--dsub", "0"), "--dsub is 0"),
         (("m", "-o", "q.ftz", "--seed", "-1"), "--seed is -1"),
+        (("m", "-o", "q.ftz", "--size", "1kB"), "a .ftz of this model has .* bytes at least, not 1,000"),
+        (("m", "-o", "q.ftz", "--size", "big"), "--size is 'big'; it must be a size"),
+        (("m", "-o", "q.ftz", "--size", "1MB", "--cutoff", "9"), "--size. and .--cutoff. are given"),
+        (("m", "-o", "q.ftz", "--retrain", "text"), "say by --cutoff or --size"),
         (("nowhere", "-o", "q.ftz"), "nowhere: does not exist"),
         (("m", "-o", "nowhere/q.ftz"), "the folder .*nowhere does not exist"),
         (("m", "-o", "poem.ftz"), "poem.ftz: "),
@@ -306,6 +311,58 @@ def test_evaluate_labels_refuses(arguments, message, run, tmp_path, saved):
     with pytest.raises(Any2VecError, match=message):
         raise result.exception
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv"])
+def test_labels_in_a_column(ending, run, tmp_path):
+    """What is trained, evaluated and predicted is that of lines with their labels."""
+    rows = [{"text": text + "\nof old", "mark": {"good": "very good"}.get(label, label)} for label, text in PAIRS]
+    pd.DataFrame(rows).to_csv(f"t.{ending}", sep="\t" if ending == "tsv" else ",")
+    columns = ["--column", "text", "--label-column", "mark"]
+    assert run("classify", f"t.{ending}", "-o", "m", *SIZES, *columns).exit_code == 0
+    same = [f"__label__{row['mark']} {row['text']}".replace("y g", "y_g").replace("\n", " ") for row in rows]
+    (tmp_path / "lines").write_text("\n".join(same))
+    assert run("classify", "lines", "-o", "same", *SIZES).exit_code == 0
+    found, same = load(tmp_path / "m"), load(tmp_path / "same")
+    assert found.labels == same.labels == ["very_good", "bad"]
+    assert (found.e == same.e).all()
+    shown = run("evaluate", "labels", "m", f"t.{ending}", *columns).stdout
+    assert shown == run("evaluate", "labels", "m", "lines").stdout
+    result = run("evaluate", "labels", "m", f"t.{ending}", "--label-column", "mark")
+    assert "give the --column" in str(result.exception)
+
+
+def test_an_output_is_no_file_of_another_kind(run, tmp_path):
+    result = run("classify", "text", "-o", "m.txt", *SIZES)
+    assert "m.txt: a classifier is a folder, whose name has no such ending" in str(result.exception)
+    assert not (tmp_path / "m.txt").exists()
+
+
+def test_a_classifier_goes_on(run, tmp_path, saved):
+    (tmp_path / "more").write_text("__label__good a grand film\n__label__odd so odd\n" * 20)
+    result = run("classify", "more", "-o", "n", "--from", saved / "m", *SIZES)
+    assert result.exit_code == 0, result.output
+    assert "of 9 rows go on from the earlier classifier, of 2 labels" in result.stderr
+    earlier, found = load(saved / "m"), load(tmp_path / "n")
+    assert sorted(found.labels) == ["bad", "good", "odd"]
+    assert set(earlier.words) < set(found.words)
+    at = [model.words.index("dull") for model in (earlier, found)]
+    assert (earlier.e[at[0]] == found.e[at[1]]).all()
+    assert found.predict("so odd")[0] == ["odd"]
+
+
+def test_a_size_and_rows_that_are_trained_again(run, tmp_path, saved):
+    result = run("quantize", saved / "m", "-o", "q.ftz", "--size", "26kB", "--dsub", "1")
+    assert result.exit_code == 0, result.output
+    whole = run("quantize", saved / "m", "-o", "whole.ftz", "--dsub", "1")
+    assert whole.exit_code == 0
+    assert (tmp_path / "q.ftz").stat().st_size <= 26_000
+    result = run("quantize", saved / "m", "-o", "r.ftz", "--cutoff", "4", "--retrain", "text", "--threads", "1")
+    assert result.exit_code == 0, result.output
+    assert "4 of 4 rows go on from the earlier classifier" in result.stderr
+    found = load(tmp_path / "r.ftz")
+    assert found.e.shape == (4, 20)
+    assert not found.settings.counts_unknown
 
 
 @pytest.mark.parametrize("name", ["m", "m.bin", "m.ftz"])

@@ -37,7 +37,7 @@ def lines(number=60, several=False, seed=5):
     return found
 
 
-def by_hand(text, model, loss, characters=None):
+def by_hand(text, model, loss, characters=None, weights=None):
     """Train the plain twin from the same initial rows."""
     how = {"grams": model.word_ngrams, "buckets": model.buckets, "characters": characters}
     rows = naive_labels.rows_of(text, model.min_count, **how)
@@ -49,7 +49,7 @@ def by_hand(text, model, loss, characters=None):
     steps = [paths.steps[a:b] for a, b in zip(paths.starts, paths.starts[1:], strict=False)]
     tree = [[(int(step) >> 1, 1 - (int(step) & 1)) for step in path] for path in steps]
     table = alias_table(probabilities(of_labels, 0.5))
-    given = {"alpha": model.alpha, "epochs": model.epochs, "seed": model.seed}
+    given = {"alpha": model.alpha, "epochs": model.epochs, "seed": model.seed, "weights": weights}
     losses = naive_labels.train(text, e, t, loss, rows, tree, table, **given, **how)
     return rows, e, t, losses
 
@@ -198,7 +198,11 @@ def test_texts_that_teach_nothing_are_refused(text, message):
         ({"scheme": "columns"}, "`scheme` is 'columns', which is not for labels"),
         ({"label_prefix": "a b"}, "`label_prefix` is 'a b'; it must be a text without whitespace"),
         ({"loss": "hinge"}, "`loss` is 'hinge'; known are softmax, hierarchical, negative, ova"),
-        ({"start": "x"}, "classifiers begin anew"),
+        ({"start": "x", "frozen": True}, "`frozen` is for words of `pretrained`"),
+        ({"label_column": "x"}, "give the `column` of the texts, too"),
+        ({"class_weight": "even"}, "`class_weight` is 'even'; it must be 'balanced', or weights by labels"),
+        ({"class_weight": {"a": 0}}, "must be 'balanced'"),
+        ({"class_weight": "a=1,b=inf"}, "must be 'balanced'"),
         ({"features": {"a": ["b"]}}, "`features` is given"),
     ],
 )

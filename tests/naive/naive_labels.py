@@ -45,10 +45,11 @@ def rows_of(lines, min_count, **how):
     return {part: row for row, part in enumerate(sorted([END, *own, *buckets], key=lambda part: -uses[part]))}
 
 
-def train(lines, e, t, loss, rows, tree=None, table=None, negatives=5, *, alpha, epochs, seed, **how):
+def train(lines, e, t, loss, rows, tree=None, table=None, negatives=5, *, alpha, epochs, seed, weights=None, **how):
     """Train for all epochs; `e` and `t`, float64, change. Return the mean loss of a line, or of its samples, by epoch.
 
-    `tree` has the path of each label, of inner vertices and labels 0 and 1; `table` is that of negatives.
+    `tree` has the path of each label, of inner vertices and labels 0 and 1; `table` is that of negatives; `weights`
+    have one of each label.
     """
     words, _ = vocabulary(lines)
     labels = [word for word in words if word.startswith(PREFIX)]
@@ -65,6 +66,7 @@ def train(lines, e, t, loss, rows, tree=None, table=None, negatives=5, *, alpha,
             position += len(line)
             if not mine:
                 continue
+            step *= np.mean([weights[k] for k in mine]) if weights else 1
             chosen = mine[below(draw(window, 1), len(mine))]
             if loss in ("softmax", "ova"):
                 wanted = {chosen} if loss == "softmax" else set(mine)

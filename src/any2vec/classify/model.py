@@ -111,6 +111,11 @@ class LabelModel:
         """What predicts; made when it is first used."""
         return Predictor(self)
 
+    @cached_property
+    def averager(self) -> Predictor:
+        """What finds means of rows; made when it is first used."""
+        return Predictor(self, means=True)
+
     def predict(
         self, texts: Any, k: int = 1, threshold: float = 0.0, *, threads: int | None = None
     ) -> tuple[Any, NDArray[np.float32]]:
@@ -153,6 +158,10 @@ class LabelModel:
     def scores(self, texts: Iterable[Any], *, threads: int | None = None) -> NDArray[np.float32]:
         """Return the probabilities of all labels; shape (n, L). Texts and errors are those of `predict`."""
         return answers_of(self, texts, 0, 0.0, threads).probabilities
+
+    def means(self, texts: Iterable[Any], *, threads: int | None = None) -> NDArray[np.float32]:
+        """Return the mean of the rows of each text, by which labels are predicted; shape (n, D)."""
+        return answers_of(self, texts, 0, 0.0, threads, means=True).probabilities
 
     def known(self, texts: Iterable[Any], *, threads: int | None = None) -> NDArray[np.int32]:
         """Return how many words of each text have a row, and how many it has; shape (n, 2)."""

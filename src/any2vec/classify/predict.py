@@ -44,7 +44,7 @@ _LINES = 64  # scored together
 _TOGETHER = 256  # labels, whose rows of t stay in a core's cache for all these lines
 _SCORES = 1 << 22  # of all labels, at a time
 _AHEAD = 16  # rows that are asked for before they are added
-_SOFTMAX, _LOGISTIC, _TREE = range(3)
+_SOFTMAX, _LOGISTIC, _TREE, _MEANS = range(4)
 
 
 class _Sums(NamedTuple):
@@ -69,14 +69,14 @@ class Answers(NamedTuple):
     """What is predicted for n lines."""
 
     labels: NDArray[np.int32]  # (n, k): the most probable first; -1 for none
-    probabilities: NDArray[np.float32]  # (n, k), or of all labels, (n, L)
+    probabilities: NDArray[np.float32]  # (n, k), or of all labels, (n, L); or means of rows, (n, D)
     known: NDArray[np.int32]  # (n, 2): words of a line that have a row, and all, without the end of the line
 
 
 class Predictor:
-    """What a kernel needs of a model, besides its rows."""
+    """What a kernel needs of a model, besides its rows; with `means`, it finds means of rows, not labels."""
 
-    def __init__(self, model: "LabelModel") -> None:
+    def __init__(self, model: "LabelModel", *, means: bool = False) -> None:
         how = model.settings
         table = WordTable()
         table.add(WordCounts.of([encoded_word(word) for word in model.words], np.ones(len(model.words), np.int64)))
@@ -93,13 +93,16 @@ class Predictor:
         width = columns + -columns % ROW_ALIGNMENT
         many = len(model.words) if how.most else 0
         sums = _Sums(zeros((many, width), np.float32), zeros(many, np.int32))
-        self._number = number = len(model.labels)
+        number = len(model.labels)
         t = zeros((number, width), np.float32)
         t[:, : model.t.shape[1]] = rows_of(model.t)
         tree = how.loss == "hierarchical"
         children = _children(model.label_counts) if tree and number > 1 else np.zeros((0, 2), np.int32)
         loss = _TREE if tree else _SOFTMAX if how.loss == "softmax" else _LOGISTIC
         offsets = np.arange(number, dtype=np.int64) * width
+        if means:
+            loss, number = _MEANS, model.e.shape[1]
+        self._number = number
         labels = _Labels(read_only(t.reshape(-1)), width, offsets, children, loss, number)
         self._given = tuple(words), rows, tuple(sums), tuple(labels)
         self._kernel = _kernel(add, ask, width, register_width())
@@ -241,6 +244,13 @@ def _take(p: Any, has_rows: bool, labels: Any, k: int, threshold: float, found: 
             count = _keep(j, p[j], count, k, found, line)
 
 
+@njit(nogil=True, cache=True)
+def _put_means(means: Any, lines: int, labels: Any, found: Any, line: int) -> None:
+    for i in range(lines):
+        for j in range(labels.number):
+            found.probabilities[line + i, j] = means[i * labels.width + j]
+
+
 @cache
 def _scoring(register: int) -> Any:
     """Make what predicts for some lines whose mean rows, and their numbers of rows, are known; the first is `line`."""
@@ -380,7 +390,10 @@ def _kernel(add: Any, ask: Any, width: int, register: int) -> Any:
                 share = float32(1) / float32(max(sizes[i], 1))
                 for j in range(i * width, (i + 1) * width):
                     means[j] *= share
-            score(means, sizes, closed, labels, k, threshold, found, done)
+            if labels.loss == _MEANS:
+                _put_means(means, closed, labels, found, done)
+            else:
+                score(means, sizes, closed, labels, k, threshold, found, done)
             done += closed
 
     return predict

@@ -75,12 +75,14 @@ def _line(text: Any, i: int) -> str:
         raise Any2VecError(f"text {i:,} is of type {kind} ({shown(text)}); give strings, or lists of them") from None
 
 
-def answers_of(model: "LabelModel", texts: Iterable[Any], k: int, threshold: float, threads: int | None) -> Answers:
-    """Predict for texts, in order."""
+def answers_of(
+    model: "LabelModel", texts: Iterable[Any], k: int, threshold: float, threads: int | None, *, means: bool = False
+) -> Answers:
+    """Predict for texts, in order; or find the means of their rows."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise Any2VecError(f"texts are {shown(texts)}; give a list of strings, or of lists of tokens")
     number = usable_cores() if threads is None else whole_number("threads", threads, 1)
-    predictor = model.predictor
+    predictor = model.averager if means else model.predictor
 
     def work(piece: tuple[int, list[Any]]) -> Answers:
         return predictor.answers(*text_of(piece[1], model.settings, piece[0]), k, threshold)

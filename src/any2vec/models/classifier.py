@@ -33,13 +33,14 @@ from any2vec.models.labelled import (
     weights_in,
     weights_of,
 )
-from any2vec.models.lines import GivenModel, trained_model
+from any2vec.models.lines import GivenModel, loaded, trained_model
+from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES as OF_WORDS
 from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
-from any2vec.options import as_path, changed, documented, option, typed, whole_number
+from any2vec.options import as_path, changed, documented, option, whole_number
 from any2vec.training.options import Options
 from any2vec.vectors import Vectors
 
@@ -232,6 +233,24 @@ class Classifier(Word2Vec):
         found[:, self._places] = scores
         return found
 
+    def transform(self, texts: Any) -> Features:
+        """Return the vectors by which labels are predicted: the means of the rows of words and n-grams.
+
+        Parameters
+        ----------
+        texts : iterable of n texts
+            Strings, or lists of tokens; read as those of `fit`.
+
+        Returns
+        -------
+        float32 array, shape (n, D)
+            After `set_output`, a data frame.
+        """
+        return self._as_output(self._trained_model().means(self._texts(texts)), texts)
+
+    def _check_texts(self, texts: Any) -> None:
+        """Check nothing: `fit` does."""
+
     def score(self, texts: Any, y: Any) -> float:
         """Return the share of texts whose labels are predicted, all of them if they have several."""
         (wanted, *_), (found, *_) = labels_of(y), labels_of(self.predict(texts))
@@ -341,21 +360,14 @@ class Classifier(Word2Vec):
         Any2VecError
             If it does not exist, is damaged, or is no classifier.
         """
-        model, about = files.load_about(as_path(path))
+        model, about, names = loaded(as_path(path))
         if about is None:
             how = model.settings
             read: dict[str, Any] = {"lowercase": how.lowercase, "tokenize": how.tokenize, "label_prefix": how.prefix}
             found = cls(loss=how.loss, word_ngrams=how.word_ngrams, dim=model.e.shape[1], **read)
         else:
             found = cls._of_content(about, as_path(path))
-        if about is None or "classes" not in about:
-            found._learned(model, None, NO)
-            return found
-        try:
-            names = {as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
-            found._learned(model, names, typed(about.get("several"), str, "several"))
-        except (KeyError, ValueError) as error:
-            raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
+        found._learned(model, names, (about or {}).get("several", NO))
         return found
 
     def __sklearn_tags__(self) -> Any:
@@ -374,8 +386,8 @@ class Classifier(Word2Vec):
             if warm_start:
                 earlier = self._trained_model(), self._names
             elif self.start is not None:
-                model, about = files.load_about(as_path(self.start))
-                earlier = model, {as_read(one): one for one in (about or {}).get("classes", model.labels)}
+                model, _, names = loaded(as_path(self.start))
+                earlier = model, names
         given = None
         if self.pretrained is not None or self.frozen is not None:
             of_words: dict[str, Any] = {"dim": self.dim, "how": {"loss": self.loss}, "parts": options.parts}
@@ -423,10 +435,10 @@ class Classifier(Word2Vec):
         words = Vocabulary(list(model.words), model.counts)
         own = slice(len(words))
         self.vectors_ = Vectors(words, rows_of(model.e, own))
-        self._names = names = {label: (names or {}).get(label, label) for label in labels}
-        self.classes_, self.multilabel_ = np.unique([*names.values()]), several
+        self._names = {label: (names or {}).get(label, label) for label in labels}
+        self.classes_, self.multilabel_ = np.unique([*self._names.values()]), several
         places = {as_read(given): place for place, given in enumerate(self.classes_.tolist())}
-        self._places = [places[as_read(names[label])] for label in labels]
+        self._places = [places[as_read(self._names[label])] for label in labels]
 
     @property
     def _settings(self) -> LineSettings:

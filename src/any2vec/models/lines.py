@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.classify import load_about
 from any2vec.classify.model import LabelModel, LineSettings
 from any2vec.classify.quantized import rows_of
 from any2vec.cluster.communicator import Communicator
@@ -16,8 +18,10 @@ from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, counted
 from any2vec.models.given import Given
+from any2vec.models.labelled import as_read
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
+from any2vec.options import typed
 from any2vec.training.state import Rows, Start
 
 
@@ -80,6 +84,25 @@ class GivenModel(Given):
         say(f"{found:,} of {number:,} rows go on from the earlier classifier, of {counted(len(labels), 'label')}")
         of_e, of_t = Rows(rows_of(earlier.e)), Rows(rows_of(earlier.t))
         return _LineStart(**vars(start), of_e=of_e, of_t=of_t, e_places=e_places, t_places=t_places)
+
+
+def loaded(path: Path) -> tuple[LabelModel, dict[str, Any] | None, dict[str, Any]]:
+    """Load a classifier, what a folder has about its estimator, and what labels were given as.
+
+    Raises
+    ------
+    Any2VecError
+        If it does not exist, is damaged, or is no classifier.
+    """
+    model, about = load_about(path)
+    if about is None or "classes" not in about:
+        return model, about, {label: label for label in model.labels}
+    try:
+        names = {as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
+        typed(about.get("several"), str, "several")
+        return model, about, {label: names[label] for label in model.labels}
+    except (KeyError, ValueError) as error:
+        raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
 
 
 def trained_model(
