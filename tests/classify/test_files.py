@@ -102,7 +102,7 @@ def test_what_is_refused(model, text, tmp_path):
         (tmp_path / "t.csv", "out.csv", {"column": "txt"}, "has no column 'txt'"),
         (tmp_path / "t.csv", "out.csv", {"column": "text"}, "a column 'label' already"),
         (tmp_path / "bad.csv", "out.csv", {"column": "a"}, "cannot be read as CSV"),
-        ([text, text], "out", {"column": "text"}, "one file"),
+        ([text, text], "out", {"column": "text"}, "is of one table"),
         (text, "out", {"k": 0}, "`k` is 0"),
     ):
         with pytest.raises(Any2VecError, match=message):

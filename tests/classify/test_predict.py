@@ -132,7 +132,7 @@ def test_a_view_of_padded_rows():
         ("a", {"threshold": 1.5}, "`threshold` is 1.5"),
         ("a", {"threshold": float("nan")}, "`threshold` is nan"),
         (["a", None], {}, r"text 1 is of type NoneType \(None\)"),
-        ([["a"], ["b", 5]], {}, "text 1 is of type list"),
+        ([["a"], ["b", 5.5]], {}, "text 1 is of type list"),
         (7, {}, "texts are 7"),
         (["a"], {"threads": 0}, "`threads` is 0"),
     ],

@@ -252,5 +252,5 @@ def test_too_little_memory_is_called_that(tmp_path, monkeypatch):
     def none(*_):
         raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
 
-    monkeypatch.setattr("any2vec.io.tables.lines_of", none)
+    monkeypatch.setattr("any2vec.io.tables._texts", none)
     assert f"{tmp_path}/t.parquet: not enough memory to read its rows" in refused(tmp_path / "t.parquet", "text")

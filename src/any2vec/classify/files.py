@@ -21,7 +21,7 @@ from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.inputs import InputFile, Source, files_of
 from any2vec.io.outputs import check_writable, marked, refusals, replacing_file, write_in_host_order
 from any2vec.io.streams import naming, open_stream
-from any2vec.io.tables import lines_of, open_table, table_ending
+from any2vec.io.tables import CSV, PARQUET, lines_of, open_table, table_ending
 from any2vec.llvm.compiled import njit
 from any2vec.options import as_path, whole_number
 
@@ -49,8 +49,8 @@ def predict_file(
     number = usable_cores() if threads is None else whole_number("threads", threads, 1)
     to = None if output == _STANDARD_OUTPUT else as_path(output)
     ending = to.suffix if to else ""
-    table = column is not None and ending in (".parquet", ".csv")
-    if ending in (".parquet", ".csv") and column is None:
+    table = column is not None and ending in (PARQUET, CSV)
+    if ending in (PARQUET, CSV) and column is None:
         raise Any2VecError(f"{to}: a table is written of a table only: give the `column` of its texts")
     if to:
         check_writable(to, _KIND, force=force)
@@ -128,7 +128,7 @@ def _with_labels(batch: Any, found: Answers, labels: Any, k: int, ending: str) -
         none = ~some[:, 0]
         names = pa.array(list(labels), pa.string()).take(pa.array(found.labels[:, 0], mask=none))
         columns = [names, pa.array(found.probabilities[:, 0], mask=none)]
-    elif ending == ".csv":
+    elif ending == CSV:
         compute = library("pyarrow.compute", "arrow")
         columns = [compute.binary_join(column.cast(pa.list_(pa.string())), " ") for column in columns]
     table = pa.Table.from_batches([batch])
@@ -144,8 +144,8 @@ def _write_table(to: Path, tables: Iterator[Any], ending: str) -> None:
     if first is None:
         raise Any2VecError(f"{to}: not written: the table has no rows")
     with replacing_file(to, _KIND) as file, refusals(to):
-        module = library("pyarrow.parquet" if ending == ".parquet" else "pyarrow.csv", "arrow")
-        kind = module.ParquetWriter if ending == ".parquet" else module.CSVWriter
+        module = library("pyarrow.parquet" if ending == PARQUET else "pyarrow.csv", "arrow")
+        kind = module.ParquetWriter if ending == PARQUET else module.CSVWriter
         with kind(file, first.schema) as writer:
             for table in chain([first], tables):
                 writer.write_table(table)

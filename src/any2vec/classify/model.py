@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from any2vec.classify.texts import answers_of, checked, explain, text_of
 from any2vec.corpus.lines import PREFIX
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import Source
+from any2vec.io.memory import zeros
 from any2vec.options import as_path
 
 LOSSES = ("softmax", "hierarchical", "negative", "ova")
@@ -231,6 +232,14 @@ class LabelModel:
             If there is no such label, or the loss is hierarchical: there labels have no rows.
         """
         return explain(self, text, label)
+
+    def in_memory(self) -> Self:
+        """Return the model with a copy of rows that a file has: in huge pages, many of them are found faster."""
+        if not isinstance(self.e, np.ndarray):
+            return self
+        e = zeros(self.e.shape, np.float32)
+        e[:] = self.e
+        return replace(self, e=e)
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, about: Mapping[str, Any] | None = None

@@ -112,7 +112,7 @@ def predict(
     check_one_process("labels are predicted", "predict")
     to_file = output != "-"
     check_apart([str(model), *texts], {"the labels": Path(output) if to_file else None})
-    loaded = files.load(model)
+    loaded = files.load(model).in_memory()
     number = loaded.predict_file(texts, output, k, threshold, **options, force=force)
     if to_file:
         display_for(Console(stderr=True), quiet=quiet).say(f"labels of {counted(number, 'line')} are in {output}")

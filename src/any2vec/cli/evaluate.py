@@ -168,7 +168,7 @@ def labels(
         check_page(page)
         check_apart([str(model), *texts], {"the page": page, "the figures": json_file})
         check_writable(page, PAGE, force=force)
-    loaded = load_classifier(model)
+    loaded = load_classifier(model).in_memory()
     column, of_labels, threads = how["column"], how["label_column"], how["threads"]
     apart = None if of_labels is None else Labels(of_labels, loaded.settings.prefix)
     if apart is not None and column is None:

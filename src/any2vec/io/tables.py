@@ -20,8 +20,8 @@ _FEW = 10  # columns named in a message
 _LINE_ENDS = r"[\n\v\f\r]"
 _SPACE = r"[ \t\n\v\f\r]"
 
-PARQUET, CSV, TSV = ".parquet", ".csv", ".tsv"
-"""Endings of tables; of CSV, an ending of compression may follow."""
+PARQUET, CSV, _TSV = ".parquet", ".csv", ".tsv"
+"""Endings of tables; after that of CSV, one of compression may follow."""
 
 
 class Labels(NamedTuple):
@@ -36,8 +36,8 @@ def table_ending(path: Path) -> str:
     ending = path.suffix.lower()
     if compression_of(path):
         ending = path.with_suffix("").suffix.lower()
-        return ending if ending in (CSV, TSV) else ""
-    return ending if ending in (PARQUET, CSV, TSV) else ""
+        return ending if ending in (CSV, _TSV) else ""
+    return ending if ending in (PARQUET, CSV, _TSV) else ""
 
 
 @contextmanager
@@ -112,17 +112,18 @@ def lines_of(path: Path, batch: Any, column: str, first: int, labels: Labels | N
     import pyarrow.compute as pc
 
     named = column
-    try:
-        lines = _texts(batch.column(column), first)
-        if labels is not None:
-            named = labels.column
-            other = f"(^|{_SPACE}){re.escape(labels.prefix)}[^{_SPACE[1:]}*"  # words that would be read as labels
-            lines = pc.replace_substring_regex(lines, other, r"\1")
-            lines = pc.binary_join_element_wise(_labels_of(batch.column(named), labels.prefix), lines, " ")
-    except Any2VecError as error:
-        raise Any2VecError(f"{path}: column {shown(named)}: {error}") from error
-    rows = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-    return bytes(pc.binary_join(rows, "\n")[0].as_buffer()) + b"\n" if len(lines) else b""
+    with _errors(path):
+        try:
+            lines = _texts(batch.column(column), first)
+            if labels is not None:
+                named = labels.column
+                other = f"(^|{_SPACE}){re.escape(labels.prefix)}[^{_SPACE[1:]}*"  # words that would be read as labels
+                lines = pc.replace_substring_regex(lines, other, r"\1")
+                lines = pc.binary_join_element_wise(_labels_of(batch.column(named), labels.prefix), lines, " ")
+        except Any2VecError as error:
+            raise Any2VecError(f"{path}: column {shown(named)}: {error}") from error
+        rows = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
+        return bytes(pc.binary_join(rows, "\n")[0].as_buffer()) + b"\n" if len(lines) else b""
 
 
 def _texts(values: Any, first: int) -> Any:
@@ -213,7 +214,7 @@ def _parquet_batches(file: Any, columns: Sequence[str] | None) -> Iterator[Any]:
 def _csv_batches(path: Path, stream: Any, columns: Sequence[str] | None) -> Iterator[Any]:
     """Yield the rows of a CSV file, with a line of titles, likewise."""
     pa, csv = library("pyarrow", "arrow"), library("pyarrow.csv", "arrow")
-    parse = csv.ParseOptions(delimiter="\t" if table_ending(path) == TSV else ",", newlines_in_values=True)
+    parse = csv.ParseOptions(delimiter="\t" if table_ending(path) == _TSV else ",", newlines_in_values=True)
     read = csv.ReadOptions(block_size=_BYTES, use_threads=False)
     with _errors(path), reading_errors(str(path), compression_of(path)):
         text = decompressed(stream, compression_of(path))

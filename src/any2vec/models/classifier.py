@@ -435,7 +435,7 @@ class Classifier(Word2Vec):
         words = Vocabulary(list(model.words), model.counts)
         own = slice(len(words))
         self.vectors_ = Vectors(words, rows_of(model.e, own))
-        self._names = {label: (names or {}).get(label, label) for label in labels}
+        self._names = dict(zip(labels, labels, strict=True)) | dict(names or {})
         self.classes_, self.multilabel_ = np.unique([*self._names.values()]), several
         places = {as_read(given): place for place, given in enumerate(self.classes_.tolist())}
         self._places = [places[as_read(self._names[label])] for label in labels]

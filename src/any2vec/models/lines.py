@@ -100,7 +100,8 @@ def loaded(path: Path) -> tuple[LabelModel, dict[str, Any] | None, dict[str, Any
     try:
         names = {as_read(one): one for one in typed(about["classes"], list[str | int | bool], "classes")}
         typed(about.get("several"), str, "several")
-        return model, about, {label: names[label] for label in model.labels}
+        _ = [names[label] for label in model.labels]
+        return model, about, names
     except (KeyError, ValueError) as error:
         raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
 

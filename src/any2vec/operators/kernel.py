@@ -141,25 +141,12 @@ def _windows_of(code: OperatorCode) -> tuple[int, Any, Any]:
 
 
 @cache
-def _operator_kernel(
-    code: OperatorCode,
-    window: int,
-    scratch: int,
-    dim: int,
-    width: int,
-    addressing: str,
-    freezing: bool,
-    measuring: bool,
-    copying: bool,
-) -> Callable[..., None]:
+def _fetching(code: OperatorCode, dim: int, addressing: str, freezing: bool) -> Any:
+    """Make what lists a group as offsets of rows, and asks for these."""
     edges, targets, sizes = code.edges, code.targets, code.sizes
     group_per_context, joined = code.group_per_context, code.joined
-    weigh, weighs = code.weigh, code.weigh is not None
     varying, several, chunked, documents, lines = code.varying, code.several, code.chunked, code.documents, code.lines
-    whole, listing, nth = _windows_of(code)
-    apply = code.apply or _apply(code.score, code.steps, code.update, varying)
     counted, mapped = addressing == "counted", addressing == "mapped"
-    fewest = 0 if documents else 1  # words of a context: a document is a source where there is none
 
     @njit(inline="always")
     def fetch(
@@ -197,6 +184,29 @@ def _operator_kernel(
             if not several:  # the centre is a source of windows to come
                 prefetch_row(e, _offset(near.words[near.centre], rows.e, mapped, hot, dim), dim)
         return sources, skips
+
+    return fetch
+
+
+@cache
+def _operator_kernel(
+    code: OperatorCode,
+    window: int,
+    scratch: int,
+    dim: int,
+    width: int,
+    addressing: str,
+    freezing: bool,
+    measuring: bool,
+    copying: bool,
+) -> Callable[..., None]:
+    targets, group_per_context, lines = code.targets, code.group_per_context, code.lines
+    weigh, weighs = code.weigh, code.weigh is not None
+    whole, listing, nth = _windows_of(code)
+    apply = code.apply or _apply(code.score, code.steps, code.update, code.varying)
+    fewest = 0 if code.documents else 1  # words of a context: a document is a source where there is none
+
+    fetch = _fetching(code, dim, addressing, freezing)
 
     def kernel(
         ids: Any,
