@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 
 import naive_labels
 import numpy as np
@@ -10,10 +11,13 @@ from naive_labels import PREFIX
 
 from any2vec import Any2VecError, Classifier
 from any2vec.classify.model import LOSSES
-from any2vec.cluster.local import simulate
+from any2vec.cluster.local import alone, simulate
+from any2vec.corpus.lines import LineRows
 from any2vec.errors import Any2VecWarning
+from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.targets import alias_table, huffman_paths, probabilities
+from any2vec.sync.combiners.curvature import Curvature
 from any2vec.training import trainer
 
 TEXTS = {
@@ -80,6 +84,44 @@ def test_schemes_give_the_same_bits(loss):
     for other in found[1:]:
         np.testing.assert_array_equal(other.e, found[0].e)
         np.testing.assert_array_equal(other.t, found[0].t)
+
+
+def test_hosts_keep_the_means_of_lines_that_labels_meet(monkeypatch):
+    """They are of all lines, if a round has few: at a rate of nothing, of the initial rows."""
+    text, kept, begin = lines(), [], Curvature.begin
+
+    def seen(self, round_, here):
+        if "joined" in here:
+            kept.append(here["joined"].matrix[:, :20].copy())
+        begin(self, round_, here)
+
+    monkeypatch.setattr(Curvature, "begin", seen)
+    how = {"hosts": 2, "rounds": 2, "word_ngrams": 2, "buckets": 500, "wire": "float32"}
+    model = Classifier(dim=20, epochs=1, alpha=1e-12, threads=1, **how).fit(text)
+    rows, e, *_ = by_hand(text, model, "softmax")
+    parts = [naive_labels.parts_of(line, 2, 500, None) for line in text]
+    expected = np.array([np.mean([e[rows[part]] for part in line], axis=0) for line in parts])
+    found = np.concatenate(kept)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found[np.argsort(found[:, 0])], expected[np.argsort(expected[:, 0])], atol=1e-6)
+
+
+def test_one_vs_all_counts_the_labels_that_have_steps():
+    text = lines(several=True)
+    options = Classifier(dim=20, loss="ova")
+    corpus = options.read(text)
+    rows = LineRows.of_lines(corpus, None, communicator=alone())
+
+    def samples(loss, label_counts, number):
+        operator = LABEL_OPERATORS[loss](options)
+        operator.rows = replace(rows, label_counts=np.array(label_counts), lines=number)
+        return operator.samples_per_pair(corpus.vocabulary.counts)["e"] * rows.uses.sum() / number
+
+    p = np.array([0.5, 0.2, 0.1])
+    kappa = (p * (1 - p) * p * (1 - p)).sum() / (p * (1 - p)).sum()  # g^2 is p (1 - p) in the mean
+    assert samples("ova", [50, 20, 10], 100) * kappa == pytest.approx((p * (1 - p)).sum())
+    assert samples("ova", [50, 50], 100) == pytest.approx(samples("softmax", [50, 50], 100)) == pytest.approx(2)
+    assert samples("ova", [100, 300], 100) == 0  # all lines have both
 
 
 def test_rounds_change_nothing_on_one_host():

@@ -487,6 +487,21 @@ def test_rows_that_are_joined_move_by_what_they_share():
     assert share.max() > 0.5 > 2 / n > share.min() > 0.9 / n
 
 
+def test_training_rows_that_meet_means_are_curved_by_these():
+    rng = np.random.default_rng(4)
+    labels, *updates = labels_and_updates()
+    means = zeros(50, DIM)
+    means[:, :DIM] = 0.1 * rng.standard_normal((50, DIM))
+    here = touched(labels, *updates)
+    by_rows, by_means = (quadratic.QuadraticModel(context_of(labels, Channel(alone()))) for _ in range(2))
+    by_rows.measure(ROUND.alpha, ROUND.kappa, here)
+    by_means.measure(ROUND.alpha, ROUND.kappa, here | {"joined": Touched(means, np.arange(50), np.ones(50, np.int32))})
+    x = means[:, :DIM].astype(float)
+    expected = ROUND.alpha * ROUND.kappa * np.linalg.eigvalsh(x.T @ x / 50)
+    np.testing.assert_allclose(by_means.rates["t"], expected, rtol=1e-4)
+    assert np.array_equal(by_means.rates["e"], by_rows.rates["e"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("combine", sorted(COMBINERS))
 def test_a_first_run_has_the_bits_of_the_next(combine, tmp_path):

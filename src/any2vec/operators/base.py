@@ -288,6 +288,9 @@ class Rate(NamedTuple):
     before: int = 0
 
 
+_NO_MEANS, _NO_GROUPS = np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
+
+
 @njit(error_model="numpy", cache=True)  # no fastmath: all kernels are to compute the same bits
 def learning_rate(rate: Rate, ahead: int) -> float:
     """Learning rate `ahead` words into the slice."""
@@ -305,6 +308,9 @@ class ThreadStats(NamedTuple):
     # thread alone does not measure it, unless its run blends
     curvature: NDArray[np.float64]
     stop: NDArray[np.int64]  # (1,): Nonzero if the kernel is to return early; shared by the threads
+    # of lines (n, padded): The joined rows of the last of those that were measured; and (1,): how many were
+    met: NDArray[np.float32] = _NO_MEANS
+    groups: NDArray[np.int64] = _NO_GROUPS
 
 
 @njit(inline="always")

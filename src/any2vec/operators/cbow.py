@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from any2vec.llvm.intrinsics import I64, constant, data, fixed, fma, load, splat, store, vector
 from any2vec.operators.base import OperatorOptions, add_curvature
 from any2vec.operators.skipgram import SkipGram
-from any2vec.operators.tiles import NOTHING, PADDING, dots, put_repeats
+from any2vec.operators.tiles import NOTHING, PADDING, copy, dots, put_repeats
 from any2vec.options import option
 
 _COLUMNS = {16: 8, 8: 4, 4: 4}  # registers of columns taken at once, by width: sums of them all stay in registers
@@ -243,8 +243,11 @@ def learning(steps: Callable[..., Any], varying: bool) -> Callable[..., None]:
 
 
 @cache
-def joining(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
-    """Make `Operator.apply`: join the context, score, step, learn, spread the change."""
+def joining(steps: Callable[..., Any], context: str, varying: bool, keeps: bool = False) -> Callable[..., None]:
+    """Make `Operator.apply`: join the context, score, step, learn, spread the change.
+
+    If it `keeps`, the last joined rows are in `ThreadStats.met`.
+    """
     mean, corrected = context != "sum", context == "corrected"
     learned = learning(steps, varying)
 
@@ -255,6 +258,9 @@ def joining(steps: Callable[..., Any], context: str, varying: bool) -> Callable[
             change, scores = scratch[dim:], scratch[2 * dim :]
             share = float32(1.0) / float32(n)
             join(e, x, n, share if mean else float32(1.0), scratch, dim, width)
+            if keeps and group[6]:
+                copy(stats.met[stats.groups[0] % len(stats.met)], scratch, dim)
+                stats.groups[0] += 1
             learned(scratch, change, scores, t, group, stats, targets, dim, width)
             spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
 

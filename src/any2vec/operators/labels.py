@@ -194,7 +194,7 @@ class _Labels(Operator):
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        self.apply = joining(self.steps, "corrected", self.varying)
+        self.apply = joining(self.steps, "corrected", self.varying, keeps=True)
 
     def on(self, corpus: Corpus) -> Self:
         """Take the lines of a corpus, and whether they have weights."""
@@ -279,6 +279,16 @@ class EachLabel(_Labels):
     loss = "ova"
     edges = staticmethod(_edges_of(_all))
     steps = staticmethod(_binary_steps)
+
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count samples: many labels have steps; kappa times their number is the sum of p (1 - p) over the labels.
+
+        That is for p as when training begins: how frequent each label is. For two alike it is 2, as of the softmax.
+        """
+        p = np.minimum(self.of_lines.label_counts / max(self.of_lines.lines, 1), 1.0)
+        each, samples = p * (1 - p), super().samples_per_pair(counts)
+        number = each.sum() ** 2 / max((each**2).sum(), 1e-30)
+        return samples | {"e": samples["e"] / 2 * float(number)}
 
 
 class NegativeLabels(_Labels):

@@ -82,8 +82,6 @@ class Scheme(ABC):
     live: int  # rows present in both matrices in this round, from the first on
     rows: RowTable  # the kernel's
     masters: Matrices  # this host's masters
-    # the documents that this host touched in the round, if there are some: rows that no other host has
-    apart: Touched | None = None
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
@@ -91,6 +89,7 @@ class Scheme(ABC):
         self.channel = Channel(context.communicator)
         self.wire = wire_of(context.wire)(context.dim, context.workers)
         self.touched = {"e": 0, "t": 0}
+        self.met: dict[str, Touched] = {}  # documents or lines that t met in the round (`Combiner.begin`)
         self.inspecting = self.combining = 0.0
 
     @classmethod
@@ -139,7 +138,7 @@ class Scheme(ABC):
     def prepare(self, here: dict[str, Touched], round_: Round, combiner: Combiner) -> None:
         """Prepare to combine, while rows are on their way; `here` is what this host touched."""
         before = combiner.seconds
-        combiner.begin(round_, here if self.apart is None else here | {"apart": self.apart})
+        combiner.begin(round_, here | self.met)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
 
     def combine(self, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:

@@ -16,7 +16,7 @@ from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
 from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
-from any2vec.operators.base import Rate, RowTable, learning_rate
+from any2vec.operators.base import Rate, RowTable, ThreadStats, learning_rate
 from any2vec.operators.kernel import Inspector, operator_kernel
 from any2vec.operators.matrices import (
     HotRows,
@@ -47,6 +47,7 @@ _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
 _MOST_UPDATES, _ENOUGH = np.iinfo(np.int32).max, 0.9  # of a row in a round; a share, since they are estimated
 _BYTES_OF_BALANCING = 64  # times D^2: what matrices lack, their moments, eigenvectors
+_MET = 256  # lines that a thread keeps
 _PARTS = 4  # chunks that what is left would make for each thread
 
 
@@ -274,7 +275,7 @@ class RowHost(Host):
         """Apply the operator to this host's slice (Algorithm 1, line 9), and inspect the next one behind it."""
         self._choose()
         if self.operator.documents:
-            self.scheme.apart = self._documents_in(task.slice)
+            self.scheme.met = {"apart": self._documents_in(task.slice)}
         computing = self.start(task)
         if task.left is None:
             self.scheme.prefetch(task.following)
@@ -284,6 +285,9 @@ class RowHost(Host):
             self._choose()
 
         seconds = sum(self.workers.join(computing, look_and_choose))
+        if self.operator.lines:
+            lines = np.concatenate([one.met[: one.groups[0]] for one in task.stats])
+            self.scheme.met = {"joined": Touched(lines, np.arange(len(lines)), np.ones(len(lines), np.int32))}
         self.left.sort()
         return seconds
 
@@ -321,6 +325,14 @@ class RowHost(Host):
             half = hot.missing[:dim, :dim]
             self.scheme.balance.missing += half + half.T
             hot.missing[:] = 0
+
+    def thread_stats(self) -> list[ThreadStats]:
+        """Make the threads' counters, with room for some of the lines that t meets."""
+        stats = super().thread_stats()
+        if not self.operator.lines:
+            return stats
+        met = np.zeros((len(stats), _MET, self._dim), np.float32)
+        return [one._replace(met=rows, groups=np.zeros(1, np.int64)) for one, rows in zip(stats, met, strict=True)]
 
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""

@@ -124,7 +124,8 @@ class Combiner(ABC):  # noqa: B024
         round_ : Round
             The round.
         here : dict from str to Touched
-            By matrix, the rows that this host touched; "apart" are rows that t meets and no other host has (documents).
+            By matrix, the rows that this host touched. "apart" are rows that t meets and no other host has (documents).
+            "joined" are some of the means of rows of e that t met in place of the rows themselves (lines).
         """
 
 

@@ -19,6 +19,10 @@ rows x are independent of each other but for their mean m, the mean of n has the
 
 t meets these, so C_t = kappa S. A step of the rows along u moves their mean by the share u^T S u / u^T E[x x^T] u: by 1
 along what all rows share, and by 1/n along what none do. The eigenvalues of C_e are multiplied by that.
+
+The rows of a line are not independent: those of one label have more in common than their mean. But n is large, and the
+moments of rows are many times those of their mean. So hosts keep some of the means that t met ("joined"), and C_t is of
+their moments. C_e is as in CBOW.
 """
 
 import time
@@ -163,7 +167,7 @@ class QuadraticModel:
         """
         channel, dim = self._context.channel, self._context.masters.dim
         with self.timed():
-            own = np.stack([self._own_moments(here[which]) for which in "et"])
+            own = np.stack([self._own_moments(here.get("joined", here["e"])), self._own_moments(here["t"])])
             if "apart" in here:  # rows of t meet these, too
                 own[0] *= self._stride(here["e"])
                 own[0] += self._stride(here["apart"]) * self._own_moments(here["apart"])
