@@ -6,7 +6,7 @@ is expected of each, and arrays are by owner: ``x[j]`` is what a host does with 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,8 +125,13 @@ def rows(
     A pool has ``K D`` draws for D distinct words of the slice. A vertex is in it with probability 1 - exp(-K D p), and
     of M in the pool, m draws miss each one with probability exp(-m / M).
     """
-    absent = _of_lines if operator.lines else _of_windows
-    source, target, either, pools, many = absent(text, operator, lengths)
+    if operator.lines:
+        number = round(number_of_rows(text, operator))
+        both = text.absent(lengths, 0.0, operator.rows, operator)
+        source, target, many = both[:, :number], _filled(both[:, number:], number), np.ones(number)
+        either, pools = source * target, [target, target]
+    else:
+        source, target, either, pools, many = _of_windows(text, operator, lengths)
     use = np.ones(len(many)) if times is None else times @ (2 - source - target)
     bounds = Partition.by_use(use, hosts, many).bounds
     touched = source, target, either, source**hosts, target**hosts, *pools
@@ -134,26 +139,8 @@ def rows(
     return Rows(owned, *(_by_owner(1 - one, many, bounds) for one in touched))
 
 
-class _Absent(NamedTuple):
-    """How likely rounds do not touch rows, shapes (L, G), and how many rows are like each, shape (G,)."""
-
-    source: NDArray[np.float64]
-    target: NDArray[np.float64]
-    either: NDArray[np.float64]
-    pools: list[NDArray[np.float64]]
-    many: NDArray[np.float64]
-
-
-def _of_lines(text: Text, operator: Operator, lengths: NDArray[np.float64]) -> _Absent:
-    """Expect that of lines: no pool is drawn for them."""
-    number = round(number_of_rows(text, operator))
-    source, target = np.split(text.absent(lengths, 0.0, operator.rows, operator), [number], axis=1)
-    target = _filled(target, number)
-    return _Absent(source, target, source * target, [target, target], np.ones(number))
-
-
-def _of_windows(text: Text, operator: Operator, lengths: NDArray[np.float64]) -> _Absent:
-    """Expect that of windows, as `rows` says."""
+def _of_windows(text: Text, operator: Operator, lengths: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return how likely rounds do not touch a row of e, of t, of either, and of pools; and how many rows are so."""
     options, many, found = operator.options, text.many, samples(text, operator)
     more = 2 * reach(options.window, options.narrowest, found.kept, float(text.lengths.mean()))
     absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
@@ -174,7 +161,7 @@ def _of_windows(text: Text, operator: Operator, lengths: NDArray[np.float64]) ->
         source = text.absent(lengths if operator.from_centre else lengths + more, options.sample, operator.rows)
         target, *pools = (_filled(one, operator.rows.number) for one in (target, *pools))
         either, many = source * target, np.ones(operator.rows.number)
-    return _Absent(source, target, either, pools, many)
+    return source, target, either, pools, many
 
 
 def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
