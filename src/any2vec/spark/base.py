@@ -31,13 +31,14 @@ _THEIRS = {
     "ns_exponent": "nsExponent",
     "shrink_windows": "shrinkWindows",
     "min_count": "minCount",
+    "word_ngrams": "wordNgrams",
     "walks": "numWalks",
     "length": "walkLength",
     "checkpoint_minutes": "checkpointMinutes",
 }
 """Parameters by the names that any2vec's own estimators have for them."""
 
-_ALIKE = ("negative", "sample", "combine", "scheme", "wire", "rounds", "subwords", "buckets", "features")
+_ALIKE = ("negative", "sample", "combine", "scheme", "wire", "rounds", "subwords", "buckets", "features", "loss")
 """Parameters whose names are the same."""
 
 
@@ -85,11 +86,12 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
         """Return the parameters as options of any2vec's estimators."""
         names = _THEIRS | {name: name for name in _ALIKE}
         options = {ours: self._given(self.getParam(one)) for ours, one in names.items() if self.hasParam(one)}
-        for name, param in (("alpha", self.stepSize), ("ns_exponent", self.nsExponent)):
+        for name, param in (("alpha", self.stepSize), ("ns_exponent", self.nsExponent), ("negative", self.negative)):
             if not self.isSet(param):  # then the operator has a default
                 options[name] = None
         options["seed"] = (self.getSeed() or 0) % (1 << 31)
-        options["features"] = Features.parse(options["features"])
+        if "features" in options:
+            options["features"] = Features.parse(options["features"])
         return options | {"checkpoint": "checkpoints"}  # in the model's folder
 
     def _given(self, param: Param[Any]) -> Any:
@@ -99,7 +101,8 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
     def _model(self, kind: type[Any], folder: Path, report: dict[str, Any]) -> Any:
         """Return the model of a run, without the features of all tokens, which its vectors have."""
         model = self._copyValues(kind(str(folder / "vectors"), report))
-        model.clear(model.features)
+        if model.hasParam("features"):
+            model.clear(model.features)
         return model
 
     def _hosts(self, dataset: DataFrame) -> int:
