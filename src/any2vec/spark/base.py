@@ -86,7 +86,7 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
         """Return the parameters as options of any2vec's estimators."""
         names = _THEIRS | {name: name for name in _ALIKE}
         options = {ours: self._given(self.getParam(one)) for ours, one in names.items() if self.hasParam(one)}
-        for name, param in (("alpha", self.stepSize), ("ns_exponent", self.nsExponent), ("negative", self.negative)):
+        for name, param in (("alpha", self.stepSize), ("ns_exponent", self.nsExponent)):
             if not self.isSet(param):  # then the operator has a default
                 options[name] = None
         options["seed"] = (self.getSeed() or 0) % (1 << 31)

@@ -194,13 +194,11 @@ class ClassifierModel(_HostModel, ClassifierParams):
         known = dataset.withColumn(to, functions.when(text.isNotNull(), scores))
         p = column_named(to)
         if kind.startswith("array"):
-            found = functions.when(
-                p.isNotNull(), functions.filter(labels, lambda _, i: functions.get(p, i) >= _PROBABLE)
-            )
+            found = functions.filter(labels, lambda _, i: functions.get(p, i) >= _PROBABLE)
         else:
             first = functions.array_position(p, functions.array_max(p)).cast("int")
             found = functions.element_at(labels, first).cast(kind)
-        vector = functions.when(p.isNotNull(), array_to_vector(p))
+        found, vector = (functions.when(p.isNotNull(), one) for one in (found, array_to_vector(p)))
         return known.withColumn(self.getPredictionCol(), found).withColumn(to, vector)
 
 
