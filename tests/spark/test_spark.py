@@ -28,25 +28,12 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.classification import LogisticRegression
 from pyspark.ml.feature import Word2Vec as SparkWord2Vec
 from pyspark.ml.linalg import Vectors as SparkVectors
-from pyspark.sql import SparkSession
 
 from any2vec.spark import DeepWalk, DeepWalkModel, Word2Vec, Word2VecModel
 from any2vec.spark.hosts import _check_shared, partitioned, run
 
 pytestmark = pytest.mark.xdist_group("spark")  # one session
 SENTENCES = text(4000, words=30)
-
-
-@pytest.fixture(scope="module")
-def spark():
-    builder = SparkSession.builder.master("local-cluster[2,2,1024]").appName("any2vec")
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4", "spark.task.maxFailures": "4"}
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

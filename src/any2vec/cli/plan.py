@@ -23,7 +23,7 @@ from any2vec.graph.shares.share import GRAPHS
 from any2vec.io.memory import size
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
-from any2vec.models import Node2Vec, Word2Vec
+from any2vec.models import Classifier, Node2Vec, Word2Vec
 from any2vec.options import option
 from any2vec.plan import quantities
 from any2vec.plan.estimates import ONE_HOST, Estimate
@@ -118,7 +118,8 @@ def _time(value: float) -> str:
 
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts", "metapath")
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
-_OF_BOTH = (
+_OF_LINES = ("word_ngrams", "label_prefix")
+_OF_ALL = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
     *("epochs", "seed", "rounds", "combine", "wire", "batch", "subwords", "buckets", "features"),
 )
@@ -127,11 +128,19 @@ _FIGURES = Kind("a plan", lambda path: isinstance(found := json_of(path), dict) 
 
 @dataclass
 class _Own:
-    """Options whose defaults differ between texts and graphs."""
+    """Options whose defaults differ between texts, graphs and lines with labels."""
 
     dim: int | None = option(None, "length of a vector", unset="100; 128 with --nodes")
+    loss: str | None = option(
+        None,
+        "what scores are trained by: negative or hierarchical; with --classify, that of any2vec classify",
+        unset="negative; softmax with --classify",
+    )
     sample: float | None = option(
         None, "subsampling threshold for what is frequent; 0 for none", unset="1e-3; 0 with --nodes"
+    )
+    min_count: int | None = option(
+        None, "ignore words that occur less often", unset="5; 1 with --classify", panel=shared.DATA
     )
 
 
@@ -139,7 +148,7 @@ _cluster = partial(setting, panel="Cluster")
 _GRAPH = "With --nodes, what a host has of the graph, as of any2vec nodes: auto, whole or parts."
 
 
-@shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
+@shared.from_fields(Node2Vec, Classifier, Word2Vec, _Own, only=(*_OF_ALL, *_OF_TEXTS, *_OF_LINES, *_OF_GRAPHS))
 @graph_options
 def plan(
     options: dict[str, Any],
@@ -160,6 +169,9 @@ def plan(
     ] = None,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="CORPUS is a graph, for any2vec nodes.", rich_help_panel=shared.DATA)
+    ] = False,
+    classify: Annotated[
+        bool, typer.Option("--classify", help="Lines have labels, for any2vec classify.", rich_help_panel=shared.DATA)
     ] = False,
     graph: Annotated[str, _cluster("WHERE", _GRAPH, "--graph", autocompletion=completing(GRAPHS))] = GRAPHS[0],
     output: Annotated[Path | None, setting("FILE", "Draw a figure: .png or .svg.", "--output", "-o")] = None,
@@ -191,7 +203,7 @@ def plan(
     display = display_for(Console(stderr=True), quiet=quiet)
     if how["kinds"] and not nodes:
         raise Any2VecError("`kinds` is for graphs: give `nodes=True`, or leave it out")
-    model = _model(options | {"graph": graph}, nodes)
+    model = _model(options | {"graph": graph}, nodes=nodes, classify=classify)
     model.verbose = display
     model.check()
     chosen = model.training_options()
@@ -200,9 +212,12 @@ def plan(
             name = "words" if words else "vocabulary"
             raise Any2VecError(f"`{name}` is given, and CORPUS too, which has its own; leave out one")
         with saying(display.say):
-            text = _text_of_graph(model, corpus, how) if nodes else Text.of_corpus(model.read(corpus), chosen.seed)
+            text = _text_of_graph(model, corpus, how) if nodes else _text_of_files(model, corpus)
+    elif nodes or classify:
+        name, what = ("nodes", "the graph's file") if nodes else ("classify", "lines with labels")
+        raise Any2VecError(f"`{name}` is given, but no CORPUS, {what}")
     else:
-        text = _text_of_counts(words, vocabulary, options["min_count"], nodes)
+        text = _text_of_counts(words, vocabulary, model.min_count)
     with announcing_compilation(display.say):
         speeds = measure(text, chosen)
     thread = speeds.words
@@ -217,20 +232,36 @@ def plan(
         display.say(f"the figure is in {output}")
 
 
-def _model(options: dict[str, Any], nodes: bool) -> Any:
+_WHOSE: dict[Any, str] = {
+    Word2Vec: "for texts, or leave it out",
+    Node2Vec: "for graphs: give `nodes=True`, or leave it out",
+    Classifier: "for lines with labels: give `classify=True`, or leave it out",
+}
+
+
+def _model(options: dict[str, Any], *, nodes: bool, classify: bool) -> Any:
     """Return the estimator, with its own defaults where none were given."""
-    own = "dim", "epochs", "sample"  # whose defaults differ
-    given = {name: value for name, value in options.items() if name not in own or value is not None}
-    if given["graph"] not in GRAPHS:  # `--graph` took no value once, so this may be the corpus
-        what = f"`graph` is {shown(given['graph'])}; it must be {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}"
+    if nodes and classify:
+        raise Any2VecError("CORPUS is a graph by `nodes=True`, and lines with labels by `classify=True`; give one")
+    if options["graph"] not in GRAPHS:  # `--graph` took no value once, so this may be the corpus
+        what = f"`graph` is {shown(options['graph'])}; it must be {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}"
         raise Any2VecError(f"{what}; that CORPUS is a graph is said by `nodes=True`")
-    others = {name: given.pop(name) for name in (_OF_TEXTS if nodes else (*_OF_GRAPHS, "graph"))}
-    kind: Any = Node2Vec if nodes else Word2Vec
-    for name, value in others.items():
-        usual = (Word2Vec if nodes else Node2Vec).__dataclass_fields__[name].default
-        if value != usual:
-            raise Any2VecError(f"`{name}` is for {'texts' if nodes else 'graphs: give `nodes=True`'}, or leave it out")
-    return kind(**given)
+    chosen, given = Node2Vec if nodes else Classifier if classify else Word2Vec, {}
+    for name, value in options.items():
+        found = [(kind, kind.__dataclass_fields__.get(name)) for kind in _WHOSE]
+        defaults = {kind: declared.default for kind, declared in found if declared and declared.metadata["panel"]}
+        first = next(iter(defaults))
+        if chosen in defaults and value is not None:
+            given[name] = value
+        elif value not in (None, defaults[first]):
+            raise Any2VecError(f"`{name}` is {'not for classifiers; leave it out' if classify else _WHOSE[first]}")
+    return chosen(**given)
+
+
+def _text_of_files(model: Any, corpus: list[str]) -> Text:
+    """Read a text."""
+    read = model.read(corpus)
+    return Text.of_lines(read, model) if isinstance(model, Classifier) else Text.of_corpus(read, model.seed)
 
 
 def _text_of_graph(model: Any, corpus: list[str], how: dict[str, Any]) -> Text:
@@ -244,10 +275,8 @@ def _text_of_graph(model: Any, corpus: list[str], how: dict[str, Any]) -> Text:
     return Text.of_corpus(model.read(graph), model.seed, walked)
 
 
-def _text_of_counts(words: str | None, vocabulary: str | None, least: int, nodes: bool) -> Text:
+def _text_of_counts(words: str | None, vocabulary: str | None, least: int) -> Text:
     """Return a text that is known by its numbers only."""
-    if nodes:
-        raise Any2VecError("`nodes` is given, but no CORPUS, the graph's file")
     if vocabulary is None or (words is None and not Path(vocabulary).is_file()):
         raise Any2VecError(
             "give a CORPUS to plan for, or `words` and `vocabulary`, such as --words 3.6e9 --vocabulary 2.76e6"

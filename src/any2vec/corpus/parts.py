@@ -72,7 +72,7 @@ class WordRows:
     @property
     def nbytes(self) -> int:
         """Bytes of the lists."""
-        return self.bounds.nbytes + self.rows.nbytes + self.ids.nbytes + self.parts.nbytes
+        return sum(one.nbytes for one in vars(self).values() if isinstance(one, np.ndarray))
 
     @property
     def most(self) -> int:

@@ -183,7 +183,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if hasattr(y, "allgather"):
             raise Any2VecError("`fit` takes a communicator by its name: `communicator=`")
         if type(source).__module__.partition(".")[0] == "pyspark":
-            name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
+            has = vars(self)
+            name = "DeepWalk" if "walks" in has else "Classifier" if "word_ngrams" in has else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
         options = self._checked(communicator, {"warm_start": warm_start})
         with self._showing(communicator):

@@ -124,8 +124,7 @@ class Estimator:
         """Return the rounds of a run by rows: the share of an epoch, how often, and the rows."""
         text, options, operator = self.text, self.options, self.operator
         kept = text.counts * text.keep(options.sample)
-        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
-        visits = float(met) / formulas.number_of_rows(text, operator)
+        visits = float(kept @ text.many) / text.vertices if operator.rows is None else operator.rows.visits(kept)
         long = combiner_of(options.combine).long_rounds
         rounds = options.rounds or default_rounds(hosts, visits, long_rounds=long)
         first, usual = round_shares(rounds, hosts)

@@ -6,7 +6,7 @@ is expected of each, and arrays are by owner: ``x[j]`` is what a host does with 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,8 @@ def samples(text: Text, operator: Operator) -> _Samples:
 
 
 def by_tree(operator: Operator | type[Operator]) -> bool:
-    """Whether rows of t are those of the inner vertices of a Huffman tree."""
-    return operator.loss == LOSSES[1]
+    """Whether rows of t are those of the inner vertices of a Huffman tree of words."""
+    return operator.loss == LOSSES[1] and not operator.lines
 
 
 def number_of_rows(text: Text, operator: Operator) -> float:
@@ -120,11 +120,27 @@ def rows(
     apart, so that none of them has a vertex with the H-th power of one's probability.
 
     If centres are the sources, it is the other way round: a row of t is touched by what is in reach, or drawn. If words
-    have parts, a row of e is touched by any word that has it.
+    have parts, a row of e is touched by any word that has it. Lines touch what their kernel lists.
 
     A pool has ``K D`` draws for D distinct words of the slice. A vertex is in it with probability 1 - exp(-K D p), and
     of M in the pool, m draws miss each one with probability exp(-m / M).
     """
+    if operator.lines:
+        number = round(number_of_rows(text, operator))
+        both = text.absent(lengths, 0.0, operator.rows, operator)
+        source, target, many = both[:, :number], _filled(both[:, number:], number), np.ones(number)
+        either, pools = source * target, [target, target]
+    else:
+        source, target, either, pools, many = _of_windows(text, operator, lengths)
+    use = np.ones(len(many)) if times is None else times @ (2 - source - target)
+    bounds = Partition.by_use(use, hosts, many).bounds
+    touched = source, target, either, source**hosts, target**hosts, *pools
+    owned = np.tile(np.diff(bounds).astype(np.float64), (len(lengths), 1))
+    return Rows(owned, *(_by_owner(1 - one, many, bounds) for one in touched))
+
+
+def _of_windows(text: Text, operator: Operator, lengths: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return how likely rounds do not touch a row of e, of t, of either, and of pools; and how many rows are so."""
     options, many, found = operator.options, text.many, samples(text, operator)
     more = 2 * reach(options.window, options.narrowest, found.kept, float(text.lengths.mean()))
     absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
@@ -145,11 +161,7 @@ def rows(
         source = text.absent(lengths if operator.from_centre else lengths + more, options.sample, operator.rows)
         target, *pools = (_filled(one, operator.rows.number) for one in (target, *pools))
         either, many = source * target, np.ones(operator.rows.number)
-    use = np.ones(len(many)) if times is None else times @ (2 - source - target)
-    bounds = Partition.by_use(use, hosts, many).bounds
-    touched = source, target, either, source**hosts, target**hosts, *pools
-    owned = np.tile(np.diff(bounds).astype(np.float64), (len(lengths), 1))
-    return Rows(owned, *(_by_owner(1 - one, many, bounds) for one in touched))
+    return source, target, either, pools, many
 
 
 def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -299,7 +311,7 @@ def memory(
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
     have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
     hosts, schemes of rows have two numbers more for each row, and two for inspection. If words have parts, there are
-    lists of rows, and a weight of each row.
+    lists of rows, and a weight of each row. A classifier is copied in the end: each host has all rows of it.
     """
     number, large, hosts = number_of_rows(text, operator), SCHEMES[scheme], len(owned)
     own = [float(large.memory(round(number), dim, hosts, format_, round(rows))) for rows in owned.tolist()]
@@ -307,8 +319,9 @@ def memory(
     if operator.rows is not None:
         found += operator.rows.nbytes + 8 * number
     if hosts > 1 and not large.by_columns:
-        found = found + (16 if large.inspects else 8) * number + buffers
-    return float(found.max())
+        found = found + (16 if large.inspects else 8) * number
+    copied = 4 * dim * (number + len(text.lines.label_counts)) if text.lines else 0.0
+    return float((found + np.maximum(buffers, copied)).max())
 
 
 def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:

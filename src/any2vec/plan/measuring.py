@@ -16,6 +16,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
 from any2vec.corpus.corpus import StoredWorklist
+from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.graph.shares.share import cut_graph
@@ -150,17 +151,23 @@ def _measured(text: Text, options: Options) -> Speeds:
 def _sample(text: Text, operator: Operator, dim: int, most: int) -> Corpus:
     """Return the beginning of a text, or some words drawn by counts, with the vocabulary that memory allows here."""
     has, number = available(), number_of_rows(text, operator)
-    room = min(number, int(has * _SHARE / (8 * padded_width(dim))), _VERTICES)
+    room = int(min(number, has * _SHARE / (8 * padded_width(dim)), _VERTICES))
     if room < min(1000, number):
         raise Any2VecError(f"`dim` is {dim:,}: there are only {size(has, memory=True)} of memory here to measure with")
-    if text.worklist is not None and room >= number:
+    if text.worklist is not None and (room >= number or text.lines):
         counts, worklist = text.counts.astype(np.int64), _beginning(text.worklist, most)
-        return _corpus(counts, worklist, operator.rows)
-    counts, rows = _fitting(text, operator, int(room))
+        return _corpus(counts, worklist, _folded(text.lines, room) if text.lines else operator.rows)
+    counts, rows = _fitting(text, operator, room)
     chances = np.cumsum(counts / counts.sum())
     drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
     worklist = StoredWorklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
     return _corpus(counts, worklist, rows)
+
+
+def _folded(rows: LineRows, room: int) -> LineRows:
+    """Let lines share so many rows, for which there is room."""
+    grams, end, uses = rows.grams % room, rows.end % room, rows.uses[:room]
+    return replace(rows, rows=rows.rows % room, grams=grams, end=end, uses=uses)
 
 
 def _fitting(text: Text, operator: Operator, room: int) -> tuple[NDArray[np.int64], WordRows | None]:

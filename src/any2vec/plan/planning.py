@@ -8,7 +8,7 @@ from any2vec.errors import Any2VecError, is_installed, library, missing_extra
 from any2vec.io.memory import available, size
 from any2vec.io.outputs import Kind, check_writable, replacing_file
 from any2vec.plan.estimates import PHASES, Estimate, Estimator
-from any2vec.plan.formulas import by_tree, number_of_rows
+from any2vec.plan.formulas import by_tree
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import MOST_HOSTS, Cluster, unit_of
 from any2vec.plan.text import Text
@@ -32,7 +32,7 @@ _COMPARED = ("server",)  # schemes with other vectors, to compare with the paper
 class Plan:
     """Estimates by number of hosts and scheme, and the one to choose.
 
-    Of words with parts, a matrix has `vertices` + `parts` rows.
+    Of words with parts, a matrix has `vertices` + `parts` rows; labels, which are vertices of lines, have none of e.
     """
 
     cluster: Cluster
@@ -84,7 +84,8 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
     estimates = [one for hosts in cluster.hosts for one in estimator.estimates(hosts)]
     if not any(one.fits for one in estimates):
         raise Any2VecError(_refusal(estimator, estimates))
-    parts = number_of_rows(text, estimator.operator) - text.vertices
+    rows = estimator.operator.rows
+    parts = 0.0 if rows is None else float(len(rows.ids))
     return Plan(cluster, text.words, text.vertices, parts, options.epochs, speeds, estimates)
 
 

@@ -1,19 +1,23 @@
 """What a plan knows of a text or of walks: how often its vertices occur, and how likely in a slice of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, WordRows
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
+from any2vec.models import Classifier
 from any2vec.operators import Operator
+from any2vec.operators.kernel import OperatorCode, code_of, compiled
 from any2vec.plan.walking import WalkedGraph
-from any2vec.samples.windows import SampleTables, is_kept, keep_probability
+from any2vec.samples.windows import SampleTables, is_kept, keep_probability, line_of, list_line, new_windows
 from any2vec.training.options import Options
 
 _SINGLE, _FINENESS = 4096, 256  # ranks that are taken one by one; groups in each factor of e after them
@@ -23,6 +27,7 @@ _UNKNOWN = (
     "words have parts (`subwords` or `features`), and how many they have is seen in the words: give a CORPUS, or their "
     "file as `vocabulary`"
 )
+_NO_LINES = "the rows of lines with labels are seen in the lines: give the text of a classifier, by `Text.of_lines`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,7 @@ class Text:
     graph: WalkedGraph | None = None  # the graph that walks are on
     # the vertices, if they are known, each a group of its own: then a plan knows their parts
     vocabulary: Vocabulary | None = None
+    lines: LineRows | None = None  # of a classifier's text, the rows of its lines
     _divided: dict[Any, WordRows | None] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -49,6 +55,12 @@ class Text:
         lengths = corpus.worklist.lengths(_SENTENCES).astype(np.float64)
         known = corpus.sentences, corpus.worklist, seed, graph, corpus.vocabulary
         return cls(counts, np.ones_like(counts), lengths, *known)
+
+    @classmethod
+    def of_lines(cls, corpus: Corpus, model: Classifier) -> Self:
+        """Take lines with labels, which a classifier has read for one host."""
+        lines = model._rows(corpus, model.training_options(), None)
+        return replace(cls.of_corpus(corpus, model.seed), lines=lines)
 
     @classmethod
     def of_counts(cls, counts: NDArray[Any], many: NDArray[Any] | None = None) -> Self:
@@ -67,6 +79,11 @@ class Text:
         """Return the operator of a run; if words have parts, which must be known, it knows their rows."""
         found = options.operator_class(options)
         if not found.several:
+            return found
+        if found.lines:
+            if self.lines is None:
+                raise Any2VecError(_NO_LINES)
+            found.rows = self.lines
             return found
         if self.vocabulary is None:
             raise Any2VecError(_UNKNOWN)
@@ -100,11 +117,17 @@ class Text:
         return keep_probability(self.counts, self.words, sample)
 
     def absent(
-        self, positions: NDArray[np.float64], sample: float, rows: WordRows | None = None
+        self,
+        positions: NDArray[np.float64],
+        sample: float,
+        rows: WordRows | None = None,
+        of_lines: Operator | None = None,
     ) -> NDArray[np.float64]:
         """Return how likely a slice of so many positions has no kept occurrence of a vertex, shape (L, G).
 
-        With the `rows` of vertices that have parts, of any vertex that has a row; shape (L, V + P).
+        With the `rows` of vertices that have parts, of any vertex that has a row; shape (L, V + P). With an operator
+        `of_lines`, of any line that has a row of e, then of t, as its kernel lists them; shape (L, rows + labels). A
+        line is in the slice in which it begins.
 
         With counts alone, a vertex's c occurrences lie anywhere, each in the slice with probability n / N, and kept
         with probability p: ``(1 - p n / N)^c``. In a text the occurrences of a word come close together, in the
@@ -120,14 +143,19 @@ class Text:
             return np.exp(logs if rows is None else _of_rows(logs, rows.bounds, rows.rows, rows.number))
         counts, size = self.counts.astype(np.int64), self.worklist.size
         slices, places = np.unique(np.clip(np.rint(positions), 1, size).astype(np.int64), return_inverse=True)
-        draws = SampleTables(counts, sample, None, self.seed).epoch(0)
+        tables = None if of_lines is None else of_lines.tables(counts)
+        draws = SampleTables(counts, sample, tables, self.seed).epoch(0)
         bounds, listed = np.arange(len(counts) + 1), np.arange(len(counts), dtype=np.int32)
         number = len(counts)
         if rows is not None:
             bounds, listed, number = rows.bounds, rows.rows, rows.number
-        found, last = np.zeros((number, len(slices))), np.full(number, -1)
-        for ids, _, at, _, high in self.worklist.pieces(0, size):
-            _gaps(ids[:high], at, draws.keep, draws.keep_key, bounds, listed, slices, last, found)
+        labels = 0 if self.lines is None else len(self.lines.label_counts)
+        found, last = np.zeros((number + labels, len(slices))), np.full(number + labels, -1)
+        for ids, ends, at, _, high in self.worklist.pieces(0, size):
+            if of_lines is None:
+                _gaps(ids[:high], at, draws.keep, draws.keep_key, bounds, listed, slices, last, found)
+            else:
+                _line_gaps(code_of(of_lines))(ids, ends, of_lines.sources, number, draws, slices, last, found)
         _last_gaps(size, slices, last, found)
         self.worklist.release()
         return np.asarray((found / (size - slices + 1.0)).T[places])
@@ -143,10 +171,34 @@ def _gaps(ids: Any, at: int, keep: Any, key: int, bounds: Any, rows: Any, slices
     for i in range(ids.size):
         word, position = ids[i], at + i
         if is_kept(word, position, keep, key):
-            for k in range(bounds[word], bounds[word + 1]):
-                row = rows[k]
-                _add(position - last[row], slices, found[row])
-                last[row] = position
+            _add_all(rows[bounds[word] : bounds[word + 1]], 0, position, slices, last, found)
+
+
+@cache
+def _line_gaps(code: OperatorCode) -> Callable[..., None]:
+    """Compile `_gaps` for the lines of an operator; row i of t is row `first` + i."""
+    edges, targets, sizes = code.edges, code.targets, code.sizes
+
+    def gaps(ids: Any, bounds: Any, most: int, first: int, draws: Any, slices: Any, last: Any, found: Any) -> None:
+        windows, labels = new_windows(1), np.empty(targets, np.int8)
+        x, y = np.empty(most, np.int64), np.empty(targets, np.int64)
+        for line in range(bounds.size - 1):
+            begin, end = bounds[line], bounds[line + 1]
+            list_line(ids, begin, end, begin, end, 1, draws, windows)
+            n, skips = edges(line_of(windows, ids, 0, line), 0, draws.tables, sizes, x, y, labels)
+            if n:
+                _add_all(x[:n], 0, begin, slices, last, found)
+                _add_all(y[: targets - skips], first, begin, slices, last, found)
+
+    return compiled(gaps, code)
+
+
+@njit(inline="always")
+def _add_all(rows: Any, first: int, position: int, slices: Any, last: Any, found: Any) -> None:
+    """Count the slices before a position where rows are."""
+    for row in rows:
+        _add(position - last[first + row], slices, found[first + row])
+        last[first + row] = position
 
 
 @njit(nogil=True, cache=True)

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from any2vec.errors import missing_extra
 
 if TYPE_CHECKING:
-    from any2vec.spark.estimators import DeepWalk, Word2Vec
-    from any2vec.spark.model import DeepWalkModel, Word2VecModel
+    from any2vec.spark.estimators import Classifier, DeepWalk, Word2Vec
+    from any2vec.spark.model import ClassifierModel, DeepWalkModel, Word2VecModel
 
-__all__ = ["DeepWalk", "DeepWalkModel", "Word2Vec", "Word2VecModel"]
+__all__ = ["Classifier", "ClassifierModel", "DeepWalk", "DeepWalkModel", "Word2Vec", "Word2VecModel"]
 
 _MODULES = {
+    "Classifier": "any2vec.spark.estimators",
+    "ClassifierModel": "any2vec.spark.model",
     "DeepWalk": "any2vec.spark.estimators",
     "DeepWalkModel": "any2vec.spark.model",
     "Word2Vec": "any2vec.spark.estimators",

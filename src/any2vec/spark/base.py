@@ -31,13 +31,14 @@ _THEIRS = {
     "ns_exponent": "nsExponent",
     "shrink_windows": "shrinkWindows",
     "min_count": "minCount",
+    "word_ngrams": "wordNgrams",
     "walks": "numWalks",
     "length": "walkLength",
     "checkpoint_minutes": "checkpointMinutes",
 }
 """Parameters by the names that any2vec's own estimators have for them."""
 
-_ALIKE = ("negative", "sample", "combine", "scheme", "wire", "rounds", "subwords", "buckets", "features")
+_ALIKE = ("negative", "sample", "combine", "scheme", "wire", "rounds", "subwords", "buckets", "features", "loss")
 """Parameters whose names are the same."""
 
 
@@ -89,7 +90,8 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             if not self.isSet(param):  # then the operator has a default
                 options[name] = None
         options["seed"] = (self.getSeed() or 0) % (1 << 31)
-        options["features"] = Features.parse(options["features"])
+        if "features" in options:
+            options["features"] = Features.parse(options["features"])
         return options | {"checkpoint": "checkpoints"}  # in the model's folder
 
     def _given(self, param: Param[Any]) -> Any:
@@ -99,7 +101,8 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
     def _model(self, kind: type[Any], folder: Path, report: dict[str, Any]) -> Any:
         """Return the model of a run, without the features of all tokens, which its vectors have."""
         model = self._copyValues(kind(str(folder / "vectors"), report))
-        model.clear(model.features)
+        if model.hasParam("features"):
+            model.clear(model.features)
         return model
 
     def _hosts(self, dataset: DataFrame) -> int:

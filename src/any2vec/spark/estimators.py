@@ -1,20 +1,29 @@
-"""The estimators: `pyspark.ml.feature.Word2Vec` as a program of hosts, and DeepWalk on a data frame of edges."""
+"""The estimators: `pyspark.ml.feature.Word2Vec` as a program of hosts, classifiers, DeepWalk on a frame of edges."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark import keyword_only
-from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import ArrayType, NumericType, StringType
+from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql.types import NumericType, StringType
 
 from any2vec import models
+from any2vec.corpus.lines import PREFIX
 from any2vec.corpus.parts import BUCKETS
 from any2vec.errors import Any2VecError
 from any2vec.spark.base import HostEstimator, model_folder
 from any2vec.spark.hosts import host_program, partitioned, run, walking_program
-from any2vec.spark.model import DeepWalkModel, Word2VecModel
+from any2vec.spark.model import (
+    ClassifierModel,
+    DeepWalkModel,
+    Word2VecModel,
+    is_strings,
+    kind_of,
+    text_column,
+)
 from any2vec.spark.params import (
     EDGES,
+    ClassifierParams,
     DeepWalkParams,
     Word2VecParams,
     check_vertices,
@@ -103,25 +112,109 @@ class Word2Vec(HostEstimator, Word2VecParams):
         if longest < 1:
             raise Any2VecError(f"`maxSentenceLength` is {longest}; it must be 1 or more")
         column = self._given(self.inputCol)
-        if column is None:
-            raise Any2VecError("`inputCol` is not set; it names the column of words")
         words = dataset.select(_checked(dataset, column))
         hosts = self._hosts(words)
         with model_folder(self._given(self.modelDir)) as folder:
-            program = host_program(options, column, longest, str(folder))
+            program = host_program(models.Word2Vec, options, repr(column), longest, str(folder))
             return self._model(Word2VecModel, folder, run(partitioned(words, hosts), hosts, program))
 
 
-def _checked(dataset: DataFrame, column: str) -> Column:
+def _checked(dataset: DataFrame, column: str | None) -> Column:
     """Return a column, if it holds lists of words."""
-    kinds = {field.name: field.dataType for field in dataset.schema.fields}
-    if column not in kinds:
-        raise Any2VecError(f"`inputCol` is {column!r}; the data has the columns {', '.join(kinds)}")
-    kind = kinds[column]
-    if not isinstance(kind, ArrayType) or not isinstance(kind.elementType, StringType):
+    kind = kind_of(dataset, "inputCol", column)
+    if not is_strings(kind):
         hint = "; split it into words first" if isinstance(kind, StringType) else ""
         raise Any2VecError(f"column {column!r} is of type {kind.simpleString()}, not array<string>{hint}")
-    return column_named(column)
+    return column_named(str(column))
+
+
+class Classifier(HostEstimator, ClassifierParams):
+    """A classifier of texts on a Spark cluster: `any2vec.Classifier`, trained on columns of texts and labels.
+
+    Parameters
+    ----------
+    inputCol : str
+        Column of texts: strings, which are split at whitespace, or arrays of tokens.
+    labelCol : str
+        Column of labels: a string or a number for each text, or an array of strings.
+    predictionCol, probabilityCol : str
+        Columns that the model's `transform` adds: a string, a number (double) or an array of strings as in `labelCol`;
+        and a vector with the probability of each of the model's `labels`.
+    loss, wordNgrams, minCount, subwords, buckets, negative
+        As `loss`, `word_ngrams`, `min_count` and so on of `any2vec.Classifier`.
+    vectorSize, stepSize, maxIter, seed, numPartitions, numHosts
+        As of `Word2Vec`; a host for each thousand texts at most.
+    combine, scheme, wire, rounds, nsExponent, minAlpha, modelDir, checkpointMinutes
+        As of `Word2Vec`.
+
+    Raises
+    ------
+    Any2VecError
+        By `fit`, if a parameter is out of range, or a column is missing, has another type or has nulls. Also if there
+        are no two labels, the cluster runs fewer tasks at once than there are hosts, or `modelDir` is not shared.
+
+    Examples
+    --------
+    >>> model = Classifier(inputCol="text", labelCol="stars", wordNgrams=2).fit(reviews)
+    >>> model.transform(reviews).select("prediction", "probability").show()
+    """
+
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        inputCol: str | None = None,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        vectorSize: int = 100,
+        loss: str = "softmax",
+        wordNgrams: int = 1,
+        minCount: int = 1,
+        subwords: str | tuple[int, int] | None = None,
+        buckets: int = BUCKETS,
+        stepSize: float = 0.5,
+        maxIter: int = 5,
+        seed: int | None = None,
+        numPartitions: int | None = None,
+        numHosts: int | None = None,
+        negative: int = 5,
+        combine: str = "curvature",
+        scheme: str = "pull-opt",
+        wire: str = USUAL,
+        nsExponent: float = 0.5,
+        minAlpha: float | None = None,
+        rounds: int | None = None,
+        modelDir: str | None = None,
+        checkpointMinutes: float = 10.0,
+    ) -> None:
+        super().__init__()
+        self.setParams(**self._input_kwargs)
+
+    def _trained(self, dataset: DataFrame) -> Any:
+        options = self._options()
+        models.Classifier(**options).check()
+        column, label = self._given(self.inputCol), self.getLabelCol()
+        tokens = functions.split(text_column(dataset, column), _WHITESPACE)
+        words = functions.filter(tokens, lambda token: (token != "") & ~token.startswith(PREFIX))
+        kind = kind_of(dataset, "labelCol", label)
+        if not is_strings(kind) and not isinstance(kind, StringType | NumericType):
+            expected = "a string, a number or array<string>"
+            raise Any2VecError(f"column {label!r} is of type {kind.simpleString()}, not {expected}")
+        labels = column_named(label) if is_strings(kind) else functions.array(vertex_column(label, kind))
+        labels = functions.transform(labels, lambda one: functions.concat(functions.lit(PREFIX), one))
+        lines = dataset.select(functions.concat(labels, words))
+        hosts = self._hosts(lines)
+        with model_folder(self._given(self.modelDir)) as folder:
+            program = host_program(models.Classifier, options, f"{column!r} or {label!r}", _WHOLE, str(folder))
+            model = self._model(ClassifierModel, folder, run(partitioned(lines, hosts), hosts, program))
+        return model._set(predictionType="double" if isinstance(kind, NumericType) else kind.simpleString())
+
+
+_WHITESPACE = r"[ \t-\r\x00]+"
+_WHOLE = (1 << 31) - 1  # words of a text, which is not cut
 
 
 class DeepWalk(HostEstimator, DeepWalkParams):

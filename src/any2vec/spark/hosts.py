@@ -21,7 +21,7 @@ from any2vec.cluster.machine import listen_anywhere, listen_at
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing, shown
-from any2vec.models import DeepWalk, Word2Vec
+from any2vec.models import Classifier, DeepWalk, Word2Vec
 from any2vec.spark.params import EDGES, of_frame
 from any2vec.vectors import Vectors
 from any2vec.vectors.files import save
@@ -37,21 +37,18 @@ _SHARE = "give a folder that driver and executors all mount"
 _NO_PACKAGE = re.compile(r"No module named '(any2vec|torch|numba|pyarrow)")
 
 
-def host_program(options: dict[str, Any], column: str, longest: int, folder: str) -> _Program:
+def host_program(kind: type[Word2Vec], options: dict[str, Any], column: str, longest: int, folder: str) -> _Program:
     """Return what each task runs to train on the sentences of its partition, cut into `longest` words at most.
 
-    `options` are those of `any2vec.Word2Vec`; masters write the vectors to the folder, and checkpoints.
+    `options` are those of the estimator; masters write the vectors to the folder, and checkpoints.
     """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
-        model = _Words(**options | _of_a_task(folder), cache=None)
+        model = kind(**options | _of_a_task(folder), cache=None)
+        vars(model)["another_corpus_begins_anew"] = True  # what Spark makes again may come in another order
         return _saved(model.fit(_sentences(batches, column, longest), communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
-
-
-class _Words(Word2Vec):
-    another_corpus_begins_anew = True  # what Spark makes again may come in another order
 
 
 def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[str], folder: str) -> _Program:
@@ -93,7 +90,11 @@ def _of_a_task(folder: str) -> dict[str, Any]:
 
 def _saved(model: Word2Vec | DeepWalk, folder: str, communicator: Communicator) -> dict[str, Any]:
     """Save what was trained; return the report."""
-    save(model.vectors_, Path(folder) / "vectors", communicator=communicator)
+    to = Path(folder) / "vectors"
+    if not isinstance(model, Classifier):
+        save(model.vectors_, to, communicator=communicator)
+    elif communicator.rank == 0:  # all have the whole of it
+        model.model_.save(to)
     return model.report_.as_dict()
 
 
@@ -251,7 +252,7 @@ def _sentences(batches: Iterable[Any], column: str, longest: int) -> Iterator[An
         sentences = batch.column(0)
         tokens = sentences.flatten()
         if sentences.null_count or tokens.null_count:
-            raise Any2VecError(f"column {column!r} has a null; drop such rows, or replace them")
+            raise Any2VecError(f"column {column} has a null; drop such rows, or replace them")
         numbered = tokens.dictionary_encode()
         lengths = pc.list_value_length(sentences).to_numpy().astype(np.int64)
         pieces = -(-lengths // longest)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param import Param, Params, TypeConverters, shared
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, NullType, StringType
 
+from any2vec.classify.model import LOSSES
 from any2vec.corpus.parts import BUCKETS, Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.sync.wire import USUAL, WIRES
@@ -44,18 +45,13 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     """What all estimators have."""
 
     vectorSize: Any = _param("vectorSize", "D, dimensions of a vector", TypeConverters.toInt)
-    windowSize: Any = _param("windowSize", "words to either side of a word in its context", TypeConverters.toInt)
     numPartitions: Any = _param("numPartitions", "hosts, if it is set: as numHosts", TypeConverters.toInt)
     numHosts: Any = _param(
         "numHosts", "hosts: tasks that train; by default numPartitions, or as many as run at once", TypeConverters.toInt
     )
     negative: Any = _param("negative", "negative samples per pair", TypeConverters.toInt)
     nsExponent: Any = _param("nsExponent", "power of the counts that negatives are drawn by", TypeConverters.toFloat)
-    shrinkWindows: Any = _param(
-        "shrinkWindows", "whether the width of each window is drawn, up to windowSize", TypeConverters.toBoolean
-    )
     minAlpha: Any = _param("minAlpha", "learning rate at the end; by default 1e-4 of stepSize", TypeConverters.toFloat)
-    sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
     combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
     wire: Any = _param("wire", f"how hosts send vectors: {', '.join(WIRES)}", TypeConverters.toString)
@@ -64,7 +60,6 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         "subwords", "least and greatest length of the n-grams that are trained, too, such as 3-6", _lengths
     )
     buckets: Any = _param("buckets", "hash values that n-grams have", TypeConverters.toInt)
-    features: Any = _param("features", "lists of features by token, or their file, which are trained, too", _features)
     modelDir: Any = _param(
         "modelDir",
         "folder where models and their checkpoints are written, the same for driver and executors; "
@@ -88,8 +83,8 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
-        self._setDefault(nsExponent=0.75, shrinkWindows=True, buckets=BUCKETS)
+        self._setDefault(vectorSize=100, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
+        self._setDefault(nsExponent=0.75, buckets=BUCKETS)
         self._setDefault(combine="curvature", scheme="pull-opt", wire=USUAL, checkpointMinutes=10.0, seed=1)
 
     def _set(self, **given: Any) -> Self:
@@ -100,7 +95,22 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         return self
 
 
-class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
+class _WindowParams(HostParams, HasInputCol, HasOutputCol):
+    """What estimators of words and vertices have."""
+
+    windowSize: Any = _param("windowSize", "words to either side of a word in its context", TypeConverters.toInt)
+    shrinkWindows: Any = _param(
+        "shrinkWindows", "whether the width of each window is drawn, up to windowSize", TypeConverters.toBoolean
+    )
+    sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
+    features: Any = _param("features", "lists of features by token, or their file, which are trained, too", _features)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(windowSize=5, shrinkWindows=True)
+
+
+class Word2VecParams(_WindowParams):
     """Parameters for words."""
 
     minCount: Any = _param("minCount", "words that occur less often get no vector", TypeConverters.toInt)
@@ -111,7 +121,7 @@ class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
         self._setDefault(minCount=5, maxSentenceLength=1000, sample=1e-3)
 
 
-class DeepWalkParams(HostParams, HasInputCol, HasOutputCol):
+class DeepWalkParams(_WindowParams):
     """Parameters for vertices."""
 
     srcCol: Any = _param("srcCol", "column of the vertices that edges begin at", TypeConverters.toString)
@@ -125,6 +135,21 @@ class DeepWalkParams(HostParams, HasInputCol, HasOutputCol):
         super().__init__(*args)
         self._setDefault(vectorSize=128, sample=0.0, srcCol="src", dstCol="dst", directed=False)
         self._setDefault(numWalks=10, walkLength=40, inputCol="id")
+
+
+class ClassifierParams(HostParams, HasInputCol, shared.HasLabelCol, shared.HasPredictionCol, shared.HasProbabilityCol):
+    """Parameters for texts with labels."""
+
+    loss: Any = _param("loss", f"what scores are trained by: {', '.join(LOSSES)}", TypeConverters.toString)
+    wordNgrams: Any = _param("wordNgrams", "words of the longest n-gram that is trained, too", TypeConverters.toInt)
+    minCount: Any = _param("minCount", "words that occur less often get no row", TypeConverters.toInt)
+    predictionType: Any = _param(
+        "predictionType", "of the model: type of predictions, by that of labelCol", TypeConverters.toString
+    )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(loss=LOSSES[0], wordNgrams=1, minCount=1, stepSize=0.5, maxIter=5, nsExponent=0.5)
 
 
 EDGES = ("any2vec_source", "any2vec_target", "any2vec_weight")
