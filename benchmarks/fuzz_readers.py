@@ -31,8 +31,8 @@ from any2vec.classify.model import LabelModel
 from any2vec.classify.quantized import Quantized
 from any2vec.cluster.local import alone
 from any2vec.corpus import cache_entry
-from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.parts import Features, Subwords
+from any2vec.corpus.vocabulary import load_vocabulary
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import read_graph, read_labels
 from any2vec.graph.sources import mat_process, matrices

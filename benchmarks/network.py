@@ -25,8 +25,8 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster import connect
 from any2vec.plan import quantities
-from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds, measure
+from any2vec.plan.planning import Estimate, Estimator
 from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text
 from any2vec.sync.wire import USUAL, WIRES

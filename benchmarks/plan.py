@@ -12,8 +12,8 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import DeepWalk, Word2Vec
 from any2vec.graph import read_graph
-from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.planning import Estimate, Estimator
 from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WalkedGraph

@@ -71,8 +71,8 @@ def planned(path: Path, way: str, how: dict[str, Any], ranks: int, scheme: str) 
     """Return the same figures as the plan has them."""
     from any2vec import Node2Vec
     from any2vec.graph import read_graph
-    from any2vec.plan.estimates import Estimator
     from any2vec.plan.measuring import measure
+    from any2vec.plan.planning import Estimator
     from any2vec.plan.quantities import PROGRAM, Cluster
     from any2vec.plan.text import Text
     from any2vec.plan.walking import WalkedGraph

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from any2vec import DeepWalk, Doc2Vec, Phrases, Vectors, Word2Vec, save
 from any2vec.cli import app
 from any2vec.cluster import simulate
-from any2vec.corpus.given_vocabulary import save_vocabulary
+from any2vec.corpus.vocabulary import save_vocabulary
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.vectors.export import TARGETS

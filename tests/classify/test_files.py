@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_predict import model_of
 
-from any2vec.classify import files
+from any2vec.classify import texts
 from any2vec.errors import Any2VecError
 
 LINES = [f"the cat w{i} x" if i % 3 else "__label__z größe" for i in range(500)] + [""]
@@ -38,7 +38,7 @@ def expected(model, k=1, threshold=0.0, lines=LINES):
 
 @pytest.mark.parametrize("how", [{}, {"k": 3}, {"k": -1, "threshold": 0.4, "threads": 3}, {"threshold": 1.0}])
 def test_lines(model, text, tmp_path, how, monkeypatch):
-    monkeypatch.setattr(files, "_READ", 100)  # also less than some lines
+    monkeypatch.setattr(texts, "_READ", 100)  # also less than some lines
     assert model.predict_file(text, tmp_path / "out", **how) == len(LINES)
     how.pop("threads", None)
     assert (tmp_path / "out").read_text() == expected(model, **how)

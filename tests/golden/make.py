@@ -18,8 +18,8 @@ import numpy as np
 
 from any2vec import DeepWalk, Doc2Vec, Node2Vec, Phrases, Vectors, Word2Vec, __version__, save
 from any2vec.cli import app
-from any2vec.corpus.given_vocabulary import save_vocabulary
 from any2vec.corpus.parts import Subwords
+from any2vec.corpus.vocabulary import save_vocabulary
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.vectors.export import TARGETS

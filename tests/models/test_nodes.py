@@ -350,7 +350,7 @@ def test_walks_are_not_packed(run, inputs, tmp_path):
 
 
 def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
-    monkeypatch.setattr(sys.modules["any2vec.cli.nodes"], "read_graph", None)
+    monkeypatch.setattr(sys.modules["any2vec.cli.words"], "read_graph", None)
     for option in (["--dim", "0"], ["--p", "0"], ["--length", "1"], ["--alpha", "3"]):
         result = run("nodes", "good.edges", "-o", "v.txt", *option)
         assert isinstance(result.exception, Any2VecError)

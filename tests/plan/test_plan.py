@@ -16,9 +16,8 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus.parts import WordRows
 from any2vec.operators.parts import PartSkipGram
 from any2vec.plan import formulas, quantities
-from any2vec.plan.estimates import ONE_HOST, Estimator
 from any2vec.plan.measuring import Speeds
-from any2vec.plan.planning import make_plan
+from any2vec.plan.planning import ONE_HOST, Estimator, make_plan
 from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples.draws import draw

@@ -18,9 +18,8 @@ from any2vec.cli import app
 from any2vec.cli.help import usage
 from any2vec.cluster.local import simulate
 from any2vec.graph.shares.share import cut_graph
-from any2vec.plan.estimates import Estimator
 from any2vec.plan.measuring import measure_walks
-from any2vec.plan.planning import make_plan
+from any2vec.plan.planning import Estimator, make_plan
 from any2vec.plan.quantities import PROGRAM, Cluster
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, WalkedGraph, WalkSpeeds

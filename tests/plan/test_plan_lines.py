@@ -11,9 +11,8 @@ from any2vec import Any2VecError, Classifier
 from any2vec.classify.model import LOSSES
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.plan import measuring
-from any2vec.plan.estimates import Estimator
 from any2vec.plan.measuring import measure
-from any2vec.plan.planning import make_plan
+from any2vec.plan.planning import Estimator, make_plan
 from any2vec.plan.quantities import PROGRAM
 from any2vec.plan.text import Text
 from any2vec.samples.windows import SampleTables

@@ -11,9 +11,8 @@ from any2vec.corpus import Vocabulary, save_vocabulary
 from any2vec.corpus.parts import WordRows
 from any2vec.operators.parts import PartSkipGram
 from any2vec.plan import measuring
-from any2vec.plan.estimates import Estimator
 from any2vec.plan.measuring import measure
-from any2vec.plan.planning import make_plan
+from any2vec.plan.planning import Estimator, make_plan
 from any2vec.plan.quantities import PROGRAM
 from any2vec.plan.text import Text
 

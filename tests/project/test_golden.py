@@ -14,9 +14,9 @@ from simulated import Said
 from any2vec import Phrases, load, save
 from any2vec.cli.evaluate import _FIGURES as EVALUATION
 from any2vec.cli.plan import _FIGURES as PLAN
-from any2vec.corpus.given_vocabulary import VOCABULARY, load_vocabulary
 from any2vec.corpus.parts import Subwords
 from any2vec.corpus.phrases.phrased_text import PHRASES
+from any2vec.corpus.vocabulary import VOCABULARY, load_vocabulary
 from any2vec.errors import Any2VecWarning
 from any2vec.evaluate.linksplit import check_split_folder
 from any2vec.graph import read_graph

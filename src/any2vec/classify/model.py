@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.classify.files import predict_file
 from any2vec.classify.predict import Predictor
 from any2vec.classify.quantized import Quantized
 from any2vec.classify.saved import load_folder, save_folder
-from any2vec.classify.texts import answers_of, checked, explain, text_of
+from any2vec.classify.texts import answers_of, checked, explain, predict_file, text_of
 from any2vec.corpus.lines import PREFIX
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import Source

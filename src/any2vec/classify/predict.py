@@ -26,8 +26,8 @@ from any2vec.classify.listing import (
     spell,
 )
 from any2vec.classify.quantized import add_row, rows_of
-from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.parts import encoded_word
+from any2vec.corpus.vocabulary import LINE_END
 from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit

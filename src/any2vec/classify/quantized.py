@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import Workers
-from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.parts import encoded_word
+from any2vec.corpus.vocabulary import LINE_END
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import largest
 from any2vec.llvm.compiled import njit

@@ -26,9 +26,9 @@ from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
+from any2vec.io.inputs import naming, open_stream
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
-from any2vec.io.streams import naming, open_stream
 from any2vec.io.tables import Labels
 from any2vec.models.classifier import Classifier
 from any2vec.options import fraction, whole_number

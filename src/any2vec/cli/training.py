@@ -21,7 +21,7 @@ from any2vec import cluster
 from any2vec.cli import options as shared
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
-from any2vec.corpus.given_vocabulary import VOCABULARY
+from any2vec.corpus.vocabulary import VOCABULARY
 from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning, counted
 from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable

@@ -19,7 +19,7 @@ from any2vec.cli.training import Job
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
-from any2vec.corpus.given_vocabulary import LINE_END, numbers_of
+from any2vec.corpus.vocabulary import LINE_END, numbers_of
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.models import Estimator, Word2Vec

@@ -1,4 +1,4 @@
-"""`any2vec words`, `documents`, `infer`, `phrases` and `demo`: text in, vectors out."""
+"""`any2vec words`, `documents`, `infer`, `phrases`, `demo`, `nodes`, `walks`: text or a graph in, vectors out."""
 
 import sys
 import time
@@ -13,22 +13,28 @@ import typer
 from rich.text import Text
 
 from any2vec.cli import options as shared
+from any2vec.cli.options import argument, graph_options, output_to, saying
 from any2vec.cli.training import Job, check_apart, check_one_process, job_options
 from any2vec.cli.vectors import neighbours
 from any2vec.cluster.communicator import together
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
-from any2vec.corpus.phrases.pairs import NPMI
+from any2vec.corpus.phrases.bigrams import NPMI
 from any2vec.corpus.phrases.phrased_text import PHRASED_TEXT, PHRASES
 from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import AnalogyChecker, SimilarityChecker
-from any2vec.io.outputs import check_writable, refusals
+from any2vec.graph.readers import read_graph
+from any2vec.io.outputs import check_writable, marked, refusals, replacing_file
 from any2vec.io.shown import Console
-from any2vec.models import Callback, Estimator, Word2Vec
+from any2vec.models import Callback, Estimator, Node2Vec, Word2Vec
 from any2vec.models.words import Doc2Vec
 from any2vec.signals import INTERRUPTED
 from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files import check_output, format_of, named_format, save
+from any2vec.walks.metapaths import check_metapaths
+from any2vec.walks.walker import Walker, check_walks
+from any2vec.walks.worklist import write_text
 
 
 @shared.estimator_options(Word2Vec)
@@ -333,3 +339,63 @@ def infer(
         vectors = loaded.infer(texts, epochs=epochs, alpha=alpha)
     save(vectors, output, force=force)
     display.say(f"vectors of {counted(len(vectors), 'document')} are in {output}")
+
+
+_WALKS = marked("walks that any2vec wrote")
+_WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+_GRAPH = (
+    "An edge list (also .gz, .bz2, .xz, .zst), an adjacency list, .parquet, .mat, .npz, .mtx, a folder of parts of one "
+    "graph, or - for standard input."
+)
+GraphFile = Annotated[str, argument("GRAPH", _GRAPH)]
+
+
+@shared.estimator_options(Node2Vec)
+@graph_options
+@job_options()
+def nodes(
+    source: GraphFile, output: shared.Output, options: dict[str, Any], how: dict[str, Any], given: dict[str, Any]
+) -> None:
+    """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
+
+    Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
+    """
+    job = Job(output=output, **given)
+    model = Node2Vec(**options, verbose=job.display)
+    job.check(model, [source, *filter(None, [how["kinds"]])])
+    with saying(job.display.say):
+        walks = job.read(model, source, **how)
+    job.train(model, walks)
+    job.save(model)
+
+
+@shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
+@graph_options
+def walks(
+    source: GraphFile,
+    output: Annotated[Path, output_to("FILE", "Text, a walk per line; - for standard output.")],
+    options: dict[str, Any],
+    how: dict[str, Any],
+    force: shared.Force = False,
+) -> None:
+    """Write walks on GRAPH as text."""
+    check_one_process("walks are written", "walks")
+    number, threads = options.pop("walks"), options.pop("threads")
+    options["metapaths"] = check_metapaths(options.pop("metapath"))
+    check_walks(number, **{name: options[name] for name in (*_WALKER, "metapaths")})
+    if output.suffix in _COMPRESSED:
+        raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
+    if str(output) != "-":
+        check_apart([source, *filter(None, [how["kinds"]])], {"the walks": output})
+        check_writable(output, _WALKS, force=force)
+    with saying():
+        walker = Walker(read_graph(source, threads=threads, **how), **options)
+    if str(output) == "-":
+        with refusals(Path("standard output")):
+            write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
+            sys.stdout.buffer.flush()
+        return
+    with replacing_file(output, _WALKS) as file:
+        write_text(walker, number, file, threads=threads or usable_cores())

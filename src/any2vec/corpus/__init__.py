@@ -8,7 +8,7 @@ The modules, in the order in which text passes through them:
 - `tokenizer`: bytes to words, which `word_table` counts.
 - `scan`: the files (`input_files`), all blocks of them as provisional ids, and from these to the ids of W. `sentences`:
   those in memory.
-- `vocabulary`: V, chosen from the counts of all hosts. `given_vocabulary`: V, given by the user.
+- `vocabulary`: V, chosen from the counts of all hosts, or given by the user.
 - `corpus`: V and W, for training. `cache`: kept for the next run.
 - `parts`: the parts of words, n-grams and features, and the rows of these.
 - `phrases`: words that are joined before V is chosen.
@@ -22,9 +22,8 @@ of hosts at line feeds only. In memory a sentence is an item of what the user gi
 """
 
 from any2vec.corpus.corpus import Corpus, Worklist
-from any2vec.corpus.given_vocabulary import load_vocabulary, save_vocabulary
 from any2vec.corpus.read import read_corpus
-from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.vocabulary import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.io.inputs import Source
 
 __all__ = ["Corpus", "Source", "Vocabulary", "Worklist", "load_vocabulary", "read_corpus", "save_vocabulary"]

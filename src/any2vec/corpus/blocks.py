@@ -22,9 +22,8 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, first_ot
 from any2vec.corpus.tokenizer import MAX_WORD
 from any2vec.corpus.word_table import PADDING
 from any2vec.errors import Any2VecError
-from any2vec.io.inputs import InputFile, changed
+from any2vec.io.inputs import READ, InputFile, changed, fill, naming, open_stream
 from any2vec.io.memory import zeros
-from any2vec.io.streams import READ, fill, naming, open_stream
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.parts import BUCKETS, HASH, Subwords, WordRows, encoded_word, hash_more
+from any2vec.corpus.vocabulary import LINE_END
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
 

@@ -21,8 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.given_vocabulary import LINE_END
-from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.vocabulary import LINE_END, Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import split

@@ -22,7 +22,6 @@ from any2vec.corpus.blocks import (
 )
 from any2vec.corpus.cache import cached, key_of, place_of
 from any2vec.corpus.corpus import Corpus, Documents, open_lines, open_worklist
-from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
 from any2vec.corpus.phrases.phrased_text import PhrasedText, join_phrases
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.scan import (
@@ -37,7 +36,14 @@ from any2vec.corpus.scan import (
     scan_files,
 )
 from any2vec.corpus.sentences import scan_sentences
-from any2vec.corpus.vocabulary import Vocabulary, build_vocabulary_distributed, merge_valid
+from any2vec.corpus.vocabulary import (
+    LINE_END,
+    Vocabulary,
+    build_vocabulary_distributed,
+    given_vocabulary,
+    look_up,
+    merge_valid,
+)
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.inputs import InputFile, Source

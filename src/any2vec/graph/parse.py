@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import NONE, Floats, Ints, Longs
-from any2vec.io.inputs import InputFile
+from any2vec.io.inputs import READ, InputFile, fill, naming, open_stream
 from any2vec.io.memory import zeros
-from any2vec.io.streams import READ, fill, naming, open_stream
 from any2vec.llvm.compiled import njit
 
 DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG, QUOTED = range(7)  # why the kernel stopped

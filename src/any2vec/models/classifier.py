@@ -23,17 +23,19 @@ from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.inputs import names_files
 from any2vec.io.tables import Labels
 from any2vec.models.given import Given
-from any2vec.models.labelled import (
+from any2vec.models.lines import (
     MATRIX,
     NO,
+    GivenModel,
     as_read,
     check_as_many,
     labelled,
     labels_of,
+    loaded,
+    trained_model,
     weights_in,
     weights_of,
 )
-from any2vec.models.lines import GivenModel, loaded, trained_model
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES as OF_WORDS
@@ -382,12 +384,9 @@ class Classifier(Word2Vec):
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
         with together(communicator):
-            earlier: tuple[LabelModel, Mapping[str, Any]] | None = None
-            if warm_start:
-                earlier = self._trained_model(), self._names
-            elif self.start is not None:
-                model, _, names = loaded(as_path(self.start))
-                earlier = model, names
+            earlier = (self._trained_model(), self._names) if warm_start else None
+            if not warm_start and self.start is not None:
+                earlier = loaded(as_path(self.start))[::2]
         given = None
         if self.pretrained is not None or self.frozen is not None:
             of_words: dict[str, Any] = {"dim": self.dim, "how": {"loss": self.loss}, "parts": options.parts}
@@ -414,8 +413,7 @@ class Classifier(Word2Vec):
             buckets=self.buckets,
             communicator=communicator or alone(),
         )
-        if (weights := weights_in(self.class_weight)) is not None:
-            rows = replace(rows, weights=weights_of(weights, rows.names, rows.label_counts))
+        rows = replace(rows, weights=weights_of(self.class_weight, rows.names, rows.label_counts))
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
         labels = counted(len(rows.label_counts), "label")
@@ -433,8 +431,7 @@ class Classifier(Word2Vec):
         """Keep a model; `names` has what the user gave for each label, if that is known."""
         self.model_, labels = model, list(model.labels)
         words = Vocabulary(list(model.words), model.counts)
-        own = slice(len(words))
-        self.vectors_ = Vectors(words, rows_of(model.e, own))
+        self.vectors_ = Vectors(words, rows_of(model.e, slice(len(words))))
         self._names = dict(zip(labels, labels, strict=True)) | dict(names or {})
         self.classes_, self.multilabel_ = np.unique([*self._names.values()]), several
         places = {as_read(given): place for place, given in enumerate(self.classes_.tolist())}

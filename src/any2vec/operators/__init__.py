@@ -11,8 +11,7 @@ from inspect import isfunction
 from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.part_contexts import HierarchicalPartCBOW, PartCBOW
-from any2vec.operators.parts import HierarchicalPartSkipGram, PartSkipGram
+from any2vec.operators.parts import HierarchicalPartCBOW, HierarchicalPartSkipGram, PartCBOW, PartSkipGram
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.targets import BY_KIND, HierarchicalCBOW, HierarchicalSkipGram
 

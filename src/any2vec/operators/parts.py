@@ -3,7 +3,13 @@
 Parts are the n-grams of fastText (Bojanowski et al. 2017, "Enriching word vectors with subword information", section
 3.2), or features of items. As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as
 the source here: its rows are joined once for the window, and the context words are the targets, one after the other,
-each with its negatives or its path. The pairs are those of windows around context words. CBOW is in `part_contexts`.
+each with its negatives or its path. The pairs are those of windows around context words.
+
+With CBOW, a context is one source, the mean of the rows of all its words. Neighbouring windows share nearly all words
+of their contexts, and all rows of a word get the same change. So a word's rows are summed up once: when the first
+window of a chunk reaches the word. The sum learns with each window, as the rows would. Its change is added to the rows
+once: when the last window leaves the word. In between, rows that two words share do not see each other's change. It is
+late by 2 * window words at most.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,15 +26,16 @@ from any2vec.corpus import Vocabulary
 from any2vec.corpus.parts import Features, WordRows
 from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.base import OperatorOptions, add_curvature
-from any2vec.operators.cbow import join, learn, spread
-from any2vec.operators.skipgram import SkipGram
-from any2vec.operators.targets import HierarchicalSkipGram, list_path
-from any2vec.operators.tiles import PADDING, dots
+from any2vec.operators.cbow import CBOW, join, join_changed, learn, learning, spread
+from any2vec.operators.skipgram import SkipGram, draw_targets
+from any2vec.operators.targets import HierarchicalCBOW, HierarchicalSkipGram, list_path, path_of_centre
+from any2vec.operators.tiles import PADDING, ROW_ALIGNMENT, dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.targets import LONGEST, negative
+from any2vec.samples.windows import kept_counts
 
-READS = ("subwords", "buckets", "features")
+_READS = ("subwords", "buckets", "features")
 """Options of words with parts."""
 
 _FIRST = 2  # added to the label of the first target of a context word
@@ -217,7 +224,7 @@ class PartSkipGram(_FromCentre):
     """Skip-gram with negative sampling, of words with parts."""
 
     negatives_per = "pair"
-    reads: tuple[str, ...] = (*SkipGram.reads, *READS)
+    reads: tuple[str, ...] = (*SkipGram.reads, *_READS)
     edges = staticmethod(_skipgram_edges)
 
     @property
@@ -235,7 +242,7 @@ class PartSkipGram(_FromCentre):
 class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     """Skip-gram with hierarchical softmax, of words with parts."""
 
-    reads: tuple[str, ...] = READS
+    reads: tuple[str, ...] = _READS
     edges = staticmethod(_hierarchical_edges)
 
     @property
@@ -247,3 +254,140 @@ class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     def sizes(self) -> tuple[int, ...]:
         """The window, targets."""
         return self.options.window, self.targets
+
+
+_NUMBERS = 6  # of a window that `apply` needs
+
+
+@njit(inline="always")
+def _list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
+    """List the rows of words that come into reach, then of those that leave it; return their number.
+
+    The first half of `sources` ends with the rows that each word that comes has, and the window, for `apply`.
+    """
+    half = sources.size // 2
+    sizes, numbers = sources[half - _NUMBERS - 2 * reach - 1 :], sources[half - _NUMBERS :]
+    n = 0
+    for word in range(window.fresh, window.end):
+        begin, uses = n, window.uses[word]
+        if uses:
+            n = list_rows(window.words[word], tables, sources, n)
+        for k in range(begin, n):
+            sources[half + k] = uses
+        sizes[word - window.fresh] = n - begin
+    came = n
+    for word in range(window.first, window.kept):
+        if window.uses[word]:
+            n = list_rows(window.words[word], tables, sources, n)
+    for k in range(came, n):
+        sources[half + k] = 0  # they were counted when they came
+    numbers[0], numbers[1], numbers[2] = window.begin, window.centre, window.end
+    numbers[3], numbers[4], numbers[5] = window.first, window.fresh, window.kept
+    return n
+
+
+@cache
+def _edges(list_targets: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `Operator.edges`: list the rows of words that come and leave, and the targets of the centre."""
+
+    @njit(inline="always")
+    def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+        n = _list_changing(window, sizes[0], tables, sources)
+        return n, list_targets(window, 0, tables.targets, sizes, targets, labels)
+
+    return edges
+
+
+def _slots(window: int) -> int:
+    """Words that are kept at once: more than are in reach, a power of two."""
+    return max(ROW_ALIGNMENT, 1 << (2 * window).bit_length())
+
+
+@cache
+def _apply_contexts(steps: Callable[..., Any], context: str, varying: bool, window: int) -> Callable[..., None]:
+    """Make `Operator.apply`: sum up the words that come, join the context, learn, and spread the changes of words."""
+    mean, corrected = context != "sum", context == "corrected"
+    learned, slots = learning(steps, varying), _slots(window)
+
+    @njit(inline="always")
+    def apply(e: Any, t: Any, group: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+        x, half = group[0], group[0].size // 2
+        numbers = x[half - _NUMBERS :]
+        begin, centre, end = numbers[0], numbers[1], numbers[2]
+        first, fresh, kept = numbers[3], numbers[4], numbers[5]
+        if end > begin:
+            # of a word: the sum of its rows, the change of each, and how many it has
+            changes, sizes = scratch[slots * dim :], scratch[2 * slots * dim :]
+            weights, h = sizes[slots:], sizes[2 * slots :]
+            change, scores = h[dim:], h[2 * dim :]
+            places = x[half - _NUMBERS - 2 * window - 1 :]  # first the rows that words have
+            at = int64(0)
+            for word in range(fresh, end):
+                n, slot = places[word - fresh], word & (slots - 1)
+                join(e, x[at:], n, float32(1.0), scratch[slot * dim :], dim, width)
+                for d in range(slot * dim, (slot + 1) * dim):
+                    changes[d] = float32(0.0)
+                sizes[slot] = float32(n)
+                at += n
+            m, rows = int64(0), float32(0.0)
+            for word in range(begin, end):
+                if word != centre:
+                    slot = word & (slots - 1)
+                    places[m], weights[m] = slot * dim, sizes[slot]
+                    rows += sizes[slot]
+                    m += 1
+            share = float32(1.0) / rows
+            join_changed(scratch, changes, places, weights, m, share if mean else float32(1.0), h, dim, width)
+            learned(h, change, scores, t, group, stats, targets, dim, width)
+            spread(changes, places, m, share if corrected else float32(1.0), change, dim, width)
+            for word in range(first, kept):
+                slot = word & (slots - 1)
+                n = int64(sizes[slot])
+                spread(e, x[at:], n, float32(1.0), changes[slot * dim :], dim, width)
+                at += n
+
+    return apply
+
+
+class _FromContext(WithParts):
+    """CBOW from the rows of all context words."""
+
+    chunked = True  # slices cut no chunk, so it does not show where words come and leave
+
+    def __init__(self, options: OperatorOptions) -> None:
+        super().__init__(options)
+        self.apply = _apply_contexts(self.steps, options.context, self.varying, options.window)
+
+    @property
+    def sources(self) -> int:
+        """Twice the rows of all words in reach, which may come and leave at once, and how many windows use each."""
+        within = 2 * self.options.window + 1
+        return 0 if self.rows is None else 2 * (2 * within * self.rows.most + within + _NUMBERS)
+
+    def scratch(self, dim: int) -> int:
+        """Floats of the words' sums, changes and sizes, of the joined row, its change and the scores."""
+        return 2 * _slots(self.options.window) * (dim + 1) + super().scratch(dim)
+
+    def independent(self, contexts: float) -> float:
+        """Count words: the parts of a word move alike."""
+        return max(contexts, 1.0)
+
+    def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
+        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
+        if self.rows is None or self.options.context != "mean":
+            return None
+        return self.rows.shares(kept_counts(counts, self.options.sample), contexts)
+
+
+class PartCBOW(_FromContext, CBOW):
+    """CBOW with negative sampling, of words with parts."""
+
+    reads: tuple[str, ...] = (*CBOW.reads, *_READS)
+    edges = staticmethod(_edges(draw_targets))
+
+
+class HierarchicalPartCBOW(_FromContext, HierarchicalCBOW):
+    """CBOW with hierarchical softmax, of words with parts."""
+
+    reads: tuple[str, ...] = (*HierarchicalCBOW.reads, *_READS)
+    edges = staticmethod(_edges(path_of_centre))

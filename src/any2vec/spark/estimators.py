@@ -11,8 +11,17 @@ from any2vec import models
 from any2vec.corpus.lines import PREFIX
 from any2vec.corpus.parts import BUCKETS
 from any2vec.errors import Any2VecError
-from any2vec.spark.base import HostEstimator, model_folder
-from any2vec.spark.hosts import host_program, partitioned, run, walking_program
+from any2vec.spark.base import (
+    ClassifierParams,
+    DeepWalkParams,
+    HostEstimator,
+    Word2VecParams,
+    check_vertices,
+    column_named,
+    model_folder,
+    vertex_column,
+)
+from any2vec.spark.hosts import EDGES, host_program, partitioned, run, walking_program
 from any2vec.spark.model import (
     ClassifierModel,
     DeepWalkModel,
@@ -20,15 +29,6 @@ from any2vec.spark.model import (
     is_strings,
     kind_of,
     text_column,
-)
-from any2vec.spark.params import (
-    EDGES,
-    ClassifierParams,
-    DeepWalkParams,
-    Word2VecParams,
-    check_vertices,
-    column_named,
-    vertex_column,
 )
 from any2vec.sync.wire import USUAL
 

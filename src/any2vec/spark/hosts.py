@@ -22,10 +22,12 @@ from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import Classifier, DeepWalk, Word2Vec
-from any2vec.spark.params import EDGES, of_frame
 from any2vec.vectors import Vectors
 from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
+
+EDGES = ("any2vec_source", "any2vec_target", "any2vec_weight")
+"""Columns of the Parquet files in which executors find the edges of a data frame."""
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""
@@ -65,10 +67,19 @@ def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[s
                 _check_nulls(edges)
             walks = model.read(edges, communicator, directed=directed, weighted=len(columns) > 2)
         except SharedError as error:
-            raise SharedError(of_frame(str(error), edges, columns)) from error
+            raise SharedError(_of_frame(str(error), edges, columns)) from error
         return _saved(model.fit(walks, communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
+
+
+def _of_frame(message: str, edges: Path, columns: Sequence[str]) -> str:
+    """Let an error of reading the files of edges name the data frame, and its columns as the user does."""
+    found = re.sub(rf"{re.escape(str(edges))}(/[^/,: ]+\.parquet)?", "the data frame", message)
+    found = re.sub(r"(?<=the data frame), row [\d,]+|(?<='), row [\d,]+", "", found)  # of a file that the user has not
+    for ours, theirs in zip(EDGES, columns, strict=False):
+        found = found.replace(shown(ours), shown(theirs))
+    return found
 
 
 def _check_nulls(edges: Path) -> None:

@@ -15,16 +15,17 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType
 
 from any2vec.classify.model import LabelModel
 from any2vec.errors import Any2VecError
-from any2vec.spark.base import metadata_of, model_folder
-from any2vec.spark.hosts import run, saving_program, slots
-from any2vec.spark.params import (
+from any2vec.spark.base import (
     ClassifierParams,
     DeepWalkParams,
     HostParams,
     Word2VecParams,
     column_named,
+    metadata_of,
+    model_folder,
     vertex_column,
 )
+from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.vectors import Vectors, load
 from any2vec.vectors.files.shard import parts_to_meta, settings_of
 

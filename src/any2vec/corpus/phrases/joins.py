@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Block, new_buffer
-from any2vec.corpus.phrases.pairs import find, put_all
+from any2vec.corpus.phrases.bigrams import find, put_all
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.scan import END, INSIDE, IdText, Piece
 from any2vec.errors import Any2VecError

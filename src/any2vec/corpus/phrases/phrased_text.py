@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import BLOCK, blocks_of, split_inputs
-from any2vec.corpus.phrases.bigrams import find_bigrams
+from any2vec.corpus.phrases.bigrams import Rule, find_bigrams
 from any2vec.corpus.phrases.joins import join, joined_blocks, sentence_runs, spelled
-from any2vec.corpus.phrases.pairs import Rule
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.scan import IdText, Progress, input_files, no_words, scan_files
 from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in

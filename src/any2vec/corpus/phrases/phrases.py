@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus.blocks import BLOCK
-from any2vec.corpus.phrases.pairs import NPMI, SCORINGS, WORD2PHRASE, Rule
+from any2vec.corpus.phrases.bigrams import NPMI, SCORINGS, WORD2PHRASE, Rule
 from any2vec.corpus.phrases.phrased_text import (
     PHRASES,
     KeptText,

@@ -19,9 +19,8 @@ from any2vec.graph.edgelist import read_edge_list
 from any2vec.graph.numbering import kinds_in_turn, numbered_names, plain_names
 from any2vec.graph.reading import having
 from any2vec.graph.sources import mat_process
-from any2vec.io.inputs import HEAD, InputFile, foreign
+from any2vec.io.inputs import HEAD, InputFile, foreign, naming, open_stream
 from any2vec.io.memory import available
-from any2vec.io.streams import naming, open_stream
 
 _MOST = 2**31 - 1
 _BYTES = 30  # of a vertex: its rows, its name and where this begins
