@@ -21,7 +21,7 @@ _OF_OTHERS = (".txt", ".vec", ".csv", ".tsv", ".parquet", ".json", ".npy", ".npz
 
 def check_output(path: Path, *, force: bool = False) -> None:
     """Raise now what `save` would raise of the path."""
-    from any2vec.classify import fasttext, saved
+    from any2vec.classify import fasttext, model
 
     if path.suffix.lower() in _OF_OTHERS:
         what = "a classifier is a folder, whose name has no such ending; or for fastText, a .bin or .ftz"
@@ -29,14 +29,11 @@ def check_output(path: Path, *, force: bool = False) -> None:
     if path.suffix.lower() in (FASTTEXT, QUANTIZED):
         check_writable(path, fasttext.KIND, force=force)
     else:
-        check_writable(path, saved.KIND, folder=True, force=force)
+        check_writable(path, model.KIND, folder=True, force=force)
 
 
 def save(model: "LabelModel", path: Path, *, force: bool = False, about: "Mapping[str, Any] | None" = None) -> None:
-    """Save a classifier: as a folder, or as the ending of the path says; to a `.ftz` it is quantized before.
-
-    A folder has what is to be known `about` an estimator, too.
-    """
+    """Save a classifier as the ending says, to a `.ftz` quantized; a folder has what is known `about` an estimator."""
     from any2vec.classify.fasttext import save_fasttext
     from any2vec.classify.quantized import Quantized, quantize
 
@@ -62,13 +59,7 @@ def load(path: Path) -> "LabelModel":
 
 
 def load_about(path: Path) -> "tuple[LabelModel, dict[str, Any] | None]":
-    """Load a classifier, and what a folder has about an estimator, unchecked.
-
-    Raises
-    ------
-    Any2VecError
-        If it does not exist, is damaged, or is no classifier.
-    """
+    """Load a classifier, and what a folder has about an estimator, unchecked."""
     from any2vec.classify.fasttext import load_fasttext
     from any2vec.classify.model import LabelModel
 

@@ -52,21 +52,7 @@ KIND = Kind("a model of fastText", holds_fasttext)
 
 
 def load_fasttext(path: Path, prefix: str = PREFIX) -> LabelModel:
-    """Read a classifier that ``fasttext supervised`` or ``fasttext quantize`` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file, of any name; it may be compressed.
-    prefix : str
-        What labels begin with: the file does not say it. If some do not, labels are what the file has, and the model's
-        prefix is empty.
-
-    Raises
-    ------
-    Any2VecError
-        If the file holds something else, or is damaged.
-    """
+    """Read a classifier of fastText. Its file does not say how labels begin: if all do, with `prefix`, else anyhow."""
     if not holds_fasttext(path):
         raise Any2VecError(f"{path}: is no model of fastText")
     with open_compressed(path) as stream:
@@ -92,7 +78,9 @@ def load_fasttext(path: Path, prefix: str = PREFIX) -> LabelModel:
             ids, rows = held.kept[order].T.astype(np.int64)
             e = _read_quantized(reader, (words + len(ids), given.dim)).taken(np.append(np.arange(words), words + rows))
         (quantized,) = reader.take(FLAG)
-        t = _read_quantized(reader, shape) if quantized else _read_dense(reader, shape)
+        if not quantized:
+            check_shape(reader, shape, "rows of labels")
+        t = _read_quantized(reader, shape) if quantized else reader.matrix(*shape)
         reader.end()
     labels = [label.removeprefix(settings.prefix) for label in held.labels]
     t = _turned(t) if settings.loss == _HIERARCHICAL else t
@@ -158,11 +146,6 @@ def _read_rows(reader: Reader, words: int, given: Arguments) -> tuple[NDArray[np
     return e[:end].astype(np.float32, copy=False), np.concatenate(ids)
 
 
-def _read_dense(reader: Reader, shape: tuple[int, int]) -> NDArray[np.float32]:
-    check_shape(reader, shape, "rows of labels")
-    return reader.matrix(*shape)
-
-
 def _read_quantized(reader: Reader, shape: tuple[int, int]) -> Quantized:
     """Read a matrix of quantized rows."""
     has_norms, *found, size = reader.take(_CODES)
@@ -207,25 +190,7 @@ def _check_finite(model: LabelModel, where: str) -> None:
 
 
 def save_fasttext(model: LabelModel, path: Path, force: bool = False) -> None:
-    """Write a classifier for fastText: a `.ftz` if its rows are quantized, else a `.bin`.
-
-    Rows of n-grams without a row are zeros in a `.bin`, which take no space in most file systems. fastText neither
-    lowercases nor tokenizes: a warning says so.
-
-    Parameters
-    ----------
-    model : LabelModel
-        The classifier.
-    path : Path
-        The file; a model of fastText that is there is replaced.
-    force : bool
-        Whether to replace any other file.
-
-    Raises
-    ------
-    Any2VecError
-        If the file cannot hold the classifier or be written.
-    """
+    """Write a `.ftz` if rows are quantized, else a `.bin`: with zeros for other n-grams, which take little space."""
     settings, words, quantized = model.settings, len(model.words), isinstance(model.e, Quantized)
     ending, kind = (".ftz", "quantized classifiers") if quantized else (".bin", "classifiers")
     if path.suffix.lower() != ending:

@@ -1,9 +1,21 @@
-"""A classifier that is trained: the rows of words, n-grams and labels, and how a line is read."""
+"""A classifier that is trained: the rows of words, n-grams and labels, and how a line is read; and its folder.
 
+A folder has a format like that of vectors; loaded, it is memory-mapped, so that processes share the rows.
+
+- `vectors.safetensors`: the tensors "e", "t" and, unless all buckets have rows, "ids".
+- `vocabulary.json`: words and counts.
+- `classifier.json`: labels, their counts, settings, and digests of some rows.
+- `model.json`, if an estimator was saved: its parameters and report.
+
+The files of JSON have the same `id`. So files of two saves do not mix.
+"""
+
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,19 +23,35 @@ from numpy.typing import NDArray
 
 from any2vec.classify.predict import Predictor
 from any2vec.classify.quantized import Quantized
-from any2vec.classify.saved import load_folder, save_folder
 from any2vec.classify.texts import answers_of, checked, explain, predict_file, text_of
+from any2vec.cluster.local import alone
 from any2vec.corpus.lines import PREFIX
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import Source
-from any2vec.io.memory import zeros
-from any2vec.options import as_path
+from any2vec.io.memory import check_finite, zeros
+from any2vec.io.outputs import Kind, check_writable, json_of, replacing
+from any2vec.io.safetensors_file import map_open, write_tensors
+from any2vec.io.temporary import FolderReader, read_folder
+from any2vec.options import as_path, typed
+from any2vec.samples.targets import huffman_paths
+from any2vec.vectors.files.native import MODEL, TENSORS, WORDS, read_json, read_vocabulary
+from any2vec.vectors.files.shard import ids_to_tensor, tensor_to_ids
+from any2vec.vectors.index import digest, digest_of_rows
 
 LOSSES = ("softmax", "hierarchical", "negative", "ova")
 """What a classifier is trained with: softmax over all labels or on a Huffman tree; each label by itself, against some
 others or all (one-vs-all)."""
 
 _MOST = 1 << 16  # words, or characters, of an n-gram
+_META, _VERSION = "classifier.json", 1
+
+
+def _holds_folder(path: Path) -> bool:
+    content = json_of(path / _META)
+    return isinstance(content, dict) and "labels" in content
+
+
+KIND = Kind("a classifier", _holds_folder, files=(_META, WORDS, TENSORS, MODEL))
 
 
 @dataclass(frozen=True)
@@ -259,7 +287,30 @@ class LabelModel:
         Any2VecError
             If rows are quantized, the folder cannot be written, or holds other files.
         """
-        save_folder(self, as_path(path), force, about)
+        path = as_path(path)
+        if not isinstance(self.e, np.ndarray) or not isinstance(self.t, np.ndarray):
+            quantized = "rows of the classifier are quantized; give a name that ends in .ftz"
+            raise Any2VecError(f"{path}: not saved: {quantized}")
+        check_writable(path, KIND, folder=True, force=force)
+        tensors = {"e": self.e, "t": self.t}
+        if 0 < len(self.ids) < self.settings.buckets:
+            tensors["ids"] = ids_to_tensor(self.ids)
+        meta = {
+            "format": _VERSION,
+            "settings": asdict(self.settings),
+            "words": len(self.words),
+            "labels": list(self.labels),
+            "label_counts": self.label_counts.tolist(),
+            "rows": {name: digest_of_rows(matrix) for name, matrix in tensors.items()},
+        }
+        vocabulary = {"words": list(self.words), "counts": self.counts.tolist()}
+        id_ = {"id": digest([json.dumps([meta, vocabulary]).encode()])}
+        with replacing(path, folder=True) as folder:
+            write_tensors(folder / TENSORS, tensors, {name: len(rows) for name, rows in tensors.items()}, alone(), path)
+            (folder / WORDS).write_text(json.dumps(id_ | vocabulary), "ascii")
+            if about is not None:
+                (folder / MODEL).write_text(json.dumps(id_ | dict(about), indent=1) + "\n", "ascii")
+            (folder / _META).write_text(json.dumps(id_ | meta) + "\n", "ascii")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -269,5 +320,54 @@ class LabelModel:
     @classmethod
     def load_about(cls, path: str | os.PathLike[str]) -> tuple[Self, dict[str, Any] | None]:
         """Load a folder, and what was saved `about` an estimator, unchecked; None if nothing was."""
-        fields, about = load_folder(as_path(path), LineSettings)
+        fields, about = read_folder(as_path(path), _load)
         return cls(**fields), about
+
+
+def _load(folder: FolderReader) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return the fields of a LabelModel, and what was said about an estimator; of the rows only some are looked at."""
+    path = folder.path
+    for name in (_META, WORDS, TENSORS):
+        if not folder.has(name):
+            raise Any2VecError(f"{path}: not a folder of a classifier: {name} is missing")
+    meta = read_json(folder, _META)
+    if meta.get("format") != _VERSION:
+        raise Any2VecError(f"{path / _META}: has format {shown(meta.get('format'))}; this any2vec reads {_VERSION}")
+    try:
+        settings = typed(meta.get("settings"), LineSettings, "settings")
+        labels, counts = typed(meta.get("labels"), list[str], "labels"), typed(meta.get("label_counts"), list[int])
+        number, rows = typed(meta.get("words"), int, "words"), typed(meta.get("rows"), dict[str, str], "rows")
+        settings.check()
+        _check(labels, counts)
+        label_counts = np.array(counts, np.int64)
+        if settings.loss == "hierarchical" and len(labels) > 1:
+            huffman_paths(label_counts)
+    except (ValueError, Any2VecError) as error:
+        raise Any2VecError(f"{path / _META}: damaged: {error}") from None
+    words, word_counts, id_ = read_vocabulary(folder, number)
+    with folder.open(TENSORS) as file:
+        tensors = map_open(path / TENSORS, file)
+    about = read_json(folder, MODEL) if folder.has(MODEL) else None
+    ids_of = {id_, meta.get("id"), meta.get("id") if about is None else about.get("id")}
+    if len(ids_of) > 1 or rows != {name: digest_of_rows(matrix) for name, matrix in tensors.items()}:
+        raise Any2VecError(f"{path}: its files are not of one save; copy all of one, or save again")
+    where = path / TENSORS
+    e, t = (tensors.get(name, np.zeros((0, 0), np.float32)) for name in ("e", "t"))
+    ids = tensor_to_ids(tensors["ids"], "ids", where) if "ids" in tensors else np.arange(max(0, len(e) - number))
+    if len(ids) != len(e) - number or ("ids" not in tensors and len(ids) not in (0, settings.buckets)):
+        raise Any2VecError(f"{where}: damaged: {len(e):,} rows of e are not {number:,} of words and those of n-grams")
+    if len(ids) and ((np.diff(ids) <= 0).any() or ids[-1] >= settings.buckets):
+        raise Any2VecError(f"{where}: damaged: buckets do not rise, or are not below {settings.buckets:,}")
+    if t.shape != (len(labels), e.shape[1]):
+        raise Any2VecError(f"{where}: damaged: t has shape {t.shape}, not {(len(labels), e.shape[1])}")
+    check_finite(labels, t, f"{where}: tensor 't': ")
+    fields = {"words": words, "counts": word_counts, "labels": labels, "label_counts": label_counts}
+    return fields | {"settings": settings, "ids": ids, "e": e, "t": t}, about
+
+
+def _check(labels: list[str], counts: list[int]) -> None:
+    """Raise a ValueError if there are no labels, or these, or their counts, make no sense."""
+    if not 0 < len(set(labels)) == len(labels) == len(counts):
+        raise ValueError(f"{len(labels):,} labels, of which {len(set(labels)):,} differ, have {len(counts):,} counts")
+    if sorted(counts, reverse=True) != counts or not 0 <= counts[-1] <= counts[0] < 1 << 62:
+        raise ValueError("counts of labels are not in falling order, or no counts")

@@ -147,13 +147,7 @@ def prune(model: "LabelModel", cutoff: int) -> "LabelModel":
 
 
 def cutoff_for(model: "LabelModel", size: int, *, norms: bool = True, dsub: int = 2) -> int:
-    """Return how many rows `prune` may keep so that a `.ftz` has at most `size` bytes.
-
-    Raises
-    ------
-    Any2VecError
-        If the file is larger without any row.
-    """
+    """Return how many rows `prune` may keep so that a `.ftz` has at most `size` bytes."""
     rows, dim = model.e.shape
     parts = -(-dim // whole_number("dsub", dsub, 1))
     names = sum(len(encoded_word(label)) + 2 * _OF_NAME for label in model.labels)

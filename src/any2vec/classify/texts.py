@@ -19,16 +19,16 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Span
 from any2vec.corpus.lines import first_gram, longer_gram, word_hash
-from any2vec.corpus.parts import Subwords, encoded_word
+from any2vec.corpus.parts import Subwords, encoded_word, joined_words
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.sentences import tokens_in
 from any2vec.corpus.vocabulary import LINE_END
 from any2vec.corpus.word_table import PADDING
 from any2vec.errors import Any2VecError, library, shown
-from any2vec.io.inputs import InputFile, Source, files_of, naming, open_stream
+from any2vec.io.inputs import BOM, InputFile, Source, files_of, naming, open_stream
 from any2vec.io.memory import read_only
 from any2vec.io.outputs import check_writable, marked, refusals, replacing_file, write_in_host_order
-from any2vec.io.tables import CSV, PARQUET, lines_of, open_table, table_ending
+from any2vec.io.tables import CSV, PARQUET, check_columns, lines_of, open_table, table_ending
 from any2vec.llvm.compiled import njit
 from any2vec.options import as_path, plain_number, whole_number
 
@@ -150,7 +150,6 @@ def _parts(model: "LabelModel", words: list[str]) -> Iterator[tuple[str, NDArray
 
 
 _READ = 1 << 19  # bytes of lines that a thread takes at once
-_BOM = b"\xef\xbb\xbf"
 _KIND = marked("labels of texts")
 _DECIMALS = 6
 _STANDARD_OUTPUT = "-"
@@ -170,8 +169,8 @@ def predict_file(
     number = usable_cores() if threads is None else whole_number("threads", threads, 1)
     to = None if output == _STANDARD_OUTPUT else as_path(output)
     ending = to.suffix if to else ""
-    table = column is not None and ending in (PARQUET, CSV)
-    if ending in (PARQUET, CSV) and column is None:
+    table = ending in (PARQUET, CSV)
+    if table and column is None:
         raise Any2VecError(f"{to}: a table is written of a table only: give the `column` of its texts")
     if to:
         check_writable(to, _KIND, force=force)
@@ -207,20 +206,12 @@ def predict_file(
 
 def _lines_of(file: InputFile) -> Iterator[tuple[bytes, int, None]]:
     """Yield whole lines of a file, many at a time, and their number; the last one may lack its end."""
-    begun: list[bytes] = []
     with open_stream(file) as (stream, _), naming(file):
-        text = stream.read(_READ).removeprefix(_BOM)
-        while text:
-            cut = text.rfind(b"\n") + 1
-            if cut:
-                lines = b"".join([*begun, text[:cut]])
-                begun = []
-                yield lines, lines.count(b"\n"), None
-            if text[cut:]:
-                begun.append(text[cut:])
-            text = stream.read(_READ)
-    if begun:
-        yield b"".join([*begun, b"\n"]), 1, None
+        lines = (stream.read(_READ) + stream.readline()).removeprefix(BOM)
+        while lines:
+            lines += b"" if lines.endswith(b"\n") else b"\n"
+            yield lines, lines.count(b"\n"), None
+            lines = stream.read(_READ) + stream.readline()
 
 
 def _rows_of(files: list[InputFile], column: str) -> Iterator[tuple[bytes, int, Any]]:
@@ -230,9 +221,7 @@ def _rows_of(files: list[InputFile], column: str) -> Iterator[tuple[bytes, int, 
     path, first = files[0].path, 0
     with open_table(path) as (batches, _):
         for batch in batches:
-            if batch.schema.names.count(column) != 1:
-                has = ", ".join(batch.schema.names[:10])
-                raise Any2VecError(f"{path}: has no column {shown(column)}, or several; it has {has}")
+            check_columns(path, batch.schema.names, [column])
             yield lines_of(path, batch, column, first), len(batch), batch
             first += len(batch)
 
@@ -240,18 +229,17 @@ def _rows_of(files: list[InputFile], column: str) -> Iterator[tuple[bytes, int, 
 def _with_labels(batch: Any, found: Answers, labels: Any, k: int, ending: str) -> Any:
     """Return rows of a table with labels and probabilities behind their columns."""
     pa = library("pyarrow", "arrow")
-    some = found.labels >= 0
-    offsets = pa.array(np.append(0, np.cumsum(some.sum(axis=1))).astype(np.int32))
-    names = pa.array(list(labels), pa.string()).take(pa.array(found.labels[some].astype(np.int32)))
-    p = pa.array(found.probabilities[some])
-    columns = [pa.ListArray.from_arrays(offsets, names), pa.ListArray.from_arrays(offsets, p)]
+    names, some = pa.array(list(labels), pa.string()), found.labels >= 0
     if k == 1:
         none = ~some[:, 0]
-        names = pa.array(list(labels), pa.string()).take(pa.array(found.labels[:, 0], mask=none))
-        columns = [names, pa.array(found.probabilities[:, 0], mask=none)]
-    elif ending == CSV:
-        compute = library("pyarrow.compute", "arrow")
-        columns = [compute.binary_join(column.cast(pa.list_(pa.string())), " ") for column in columns]
+        columns = [names.take(pa.array(found.labels[:, 0], mask=none)), pa.array(found.probabilities[:, 0], mask=none)]
+    else:
+        offsets = pa.array(np.append(0, np.cumsum(some.sum(axis=1))).astype(np.int32))
+        both = names.take(pa.array(found.labels[some])), pa.array(found.probabilities[some])
+        columns = [pa.ListArray.from_arrays(offsets, values) for values in both]
+        if ending == CSV:
+            compute = library("pyarrow.compute", "arrow")
+            columns = [compute.binary_join(column.cast(pa.list_(pa.string())), " ") for column in columns]
     table = pa.Table.from_batches([batch])
     for name, values in zip(("label", "probability"), columns, strict=True):
         if name in table.column_names:
@@ -283,16 +271,10 @@ def _json_of(found: Answers, model: "LabelModel") -> bytes:
 
 
 def _text_of(found: Answers, model: "LabelModel") -> bytes:
-    names, starts = _names_of(model)
+    names, starts = joined_words([encoded_word(model.settings.prefix + label) for label in model.labels])
     longest = int(np.diff(starts).max()) + _DECIMALS + 4
     out = np.empty(found.labels.size * longest + len(found.labels), np.uint8)
     return out[: _write(found.labels, found.probabilities, names, starts, out)].tobytes()
-
-
-def _names_of(model: "LabelModel") -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return labels with their prefix, one after the other, and where each begins."""
-    names = [encoded_word(model.settings.prefix + label) for label in model.labels]
-    return np.frombuffer(b"".join(names), np.uint8), np.append(0, np.cumsum([len(name) for name in names]))
 
 
 @njit(nogil=True, cache=True)

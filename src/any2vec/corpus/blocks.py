@@ -22,7 +22,7 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, first_ot
 from any2vec.corpus.tokenizer import MAX_WORD
 from any2vec.corpus.word_table import PADDING
 from any2vec.errors import Any2VecError
-from any2vec.io.inputs import READ, InputFile, changed, fill, naming, open_stream
+from any2vec.io.inputs import BOM, READ, InputFile, changed, fill, naming, open_stream
 from any2vec.io.memory import zeros
 
 
@@ -91,7 +91,6 @@ def lines_before(file: InputFile, offset: int) -> int:
 
 BLOCK = 1 << 22
 _TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
-_BOM = b"\xef\xbb\xbf"
 IS_SPACE = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
@@ -224,7 +223,7 @@ def _first_space(text: NDArray[np.uint8], start: int, stop: int) -> int:
 
 
 def _after_bom(text: NDArray[np.uint8], filled: int) -> int:
-    return len(_BOM) if text[: min(filled, len(_BOM))].tobytes() == _BOM else 0
+    return len(BOM) if text[: min(filled, len(BOM))].tobytes() == BOM else 0
 
 
 def _ended(text: NDArray[np.uint8], begin: int, end: int, filled: int) -> Span:

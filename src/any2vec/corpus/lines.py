@@ -4,7 +4,7 @@ A line is the rows of its words, of their n-grams of characters, of the end of t
 are hashed to buckets. Every word of the text counts for n-grams of words, with a row or without.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.parts import BUCKETS, HASH, Subwords, WordRows, encoded_word, hash_more
+from any2vec.corpus.parts import BUCKETS, HASH, Subwords, WordRows, encoded_word, hash_more, joined_words
 from any2vec.corpus.vocabulary import LINE_END
 from any2vec.errors import Any2VecError, shown
 from any2vec.llvm.compiled import njit
@@ -123,17 +123,12 @@ class LineRows(WordRows):
         only: tuple[Collection[str], NDArray[np.int64]] | None = None,
         communicator: Communicator,
     ) -> Self:
-        """Give rows to what occurs in a text, `only` to some words and buckets if given; all hosts call this.
-
-        Raises
-        ------
-        Any2VecError
-            If no line has a label, or there is one label only.
-        """
+        """Give rows to what occurs in a text, `only` to some words and buckets if given; all hosts call this."""
         words, counts = corpus.vocabulary.words, corpus.vocabulary.counts
         is_label = np.fromiter((word.startswith(prefix) for word in words), np.bool_, len(words))
         labels = np.where(is_label, np.cumsum(is_label) - 1, -1).astype(np.int32)
-        hashes = _hashes(words)
+        hashes = np.empty(len(words), np.int32)
+        _hash_all(*joined_words([encoded_word(word) for word in words]), hashes)
         has_grams = word_ngrams > 1 or subwords is not None
         used = np.zeros(buckets if has_grams else 0, np.int64)
         bounds, parts = np.zeros(len(words) + 1, np.int64), np.zeros(0, np.int32)
@@ -173,7 +168,7 @@ class LineRows(WordRows):
         grams[has] = of_parts
         has_own = np.zeros(len(words), np.int64)
         has_own[own] = 1
-        listed, of_words = grams[parts] if len(grams) else np.zeros(0, np.int32), bounds
+        listed, of_words = grams[parts], bounds
         if only is not None:
             has_row = listed >= 0
             listed, of_words = listed[has_row], np.append(0, np.cumsum(has_row))[bounds]
@@ -196,15 +191,6 @@ class LineRows(WordRows):
             lines,
             longest,
         )
-
-
-def _hashes(words: Sequence[str]) -> NDArray[np.int32]:
-    encoded = [encoded_word(word) for word in words]
-    starts = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(word) for word in encoded], out=starts[1:])
-    found = np.empty(len(encoded), np.int32)
-    _hash_all(np.frombuffer(b"".join(encoded), np.uint8), starts, found)
-    return found
 
 
 @njit(nogil=True, cache=True)

@@ -172,9 +172,7 @@ class Subwords:
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List buckets of n-grams, in fastText's order: word i has ``buckets[bounds[i] : bounds[i + 1]]``."""
         encoded = [b"" if word == LINE_END else b"<%b>" % encoded_word(word) for word in words]
-        starts = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(word) for word in encoded], out=starts[1:])
-        text = np.frombuffer(b"".join(encoded), np.uint8)
+        text, starts = joined_words(encoded)
         bounds = np.zeros(len(encoded) + 1, np.int64)
         _count(text, starts, self.least, self.most, bounds)
         self._check_number(bounds, words)
@@ -202,6 +200,13 @@ def encoded_word(word: str) -> bytes:
         return word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # another surrogate, of a user's own words
         return word.encode("utf-8", "surrogatepass")
+
+
+def joined_words(encoded: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return words one after the other, and where each begins and the last one ends."""
+    starts = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(word) for word in encoded], out=starts[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), starts
 
 
 def _whole(value: object) -> int | None:

@@ -17,7 +17,7 @@ from any2vec.cluster.local import alone
 from any2vec.corpus.word_table import PADDING, SEED, WordCounts, copy_words, key_of, merge, mix
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.inputs import WHITESPACE, refuse
+from any2vec.io.inputs import BOM, WHITESPACE, refuse
 from any2vec.io.outputs import Kind, check_writable, start_of, write_in_host_order
 from any2vec.llvm.compiled import njit
 
@@ -294,7 +294,6 @@ def _owners(arena: NDArray[np.uint8], starts: NDArray[np.int64], hosts: np.uint6
 LINE_END = "</s>"
 """The word that word2vec counts at the end of each line: the first one of its vocabularies."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NO_TEXT = "the vocabulary has a word that is no text"
 _LONGEST_LINE = 1 << 16
 _LONGEST_WORD = _LONGEST_LINE - 32
@@ -414,7 +413,7 @@ def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:
         number += 1
         if number == 1:
             refuse(line, path, "a vocabulary")
-        parts = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split()
+        parts = (line.removeprefix(BOM) if number == 1 else line).split()
         if not parts:
             continue
         word, *rest = parts

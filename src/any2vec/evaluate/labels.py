@@ -1,5 +1,6 @@
 """How well labels of lines are predicted: precision and recall, by label, and which labels are taken for others."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -108,11 +109,9 @@ def evaluate_labels(
         If no line has a label.
     """
     prefix = model.settings.prefix
-    names = list(model.labels)
-    ids = {name: i for i, name in enumerate(names)}
-    wanted, given, right = (np.zeros(len(names), np.int64) for _ in range(3))
-    found, without, more, confusion = 0, 0, dict[str, int](), dict[tuple[str, str], int]()
-    left = iter(lines)
+    wanted, given, right = Counter[str](), Counter[str](), Counter[str]()
+    confusion = Counter[tuple[str, str]]()
+    found, without, left = 0, 0, iter(lines)
     while some := list(islice(left, _LINES)):
         true = [[word.removeprefix(prefix) for word in line.split() if word.startswith(prefix)] for line in some]
         has = [i for i, labels in enumerate(true) if labels]
@@ -123,36 +122,25 @@ def evaluate_labels(
             theirs = set(true[i])
             ours = [label for label in row if label is not None]
             for label in theirs:
-                if label in ids:
-                    wanted[ids[label]] += 1
-                else:
-                    more[label] = more.get(label, 0) + 1
+                wanted[label] += 1
             for label in ours:
-                given[ids[label]] += 1
-                right[ids[label]] += label in theirs
+                given[label] += 1
+                right[label] += label in theirs
             if len(theirs) == 1 and ours:
-                pair = next(iter(theirs)), ours[0]
-                confusion[pair] = confusion.get(pair, 0) + 1
+                confusion[next(iter(theirs)), ours[0]] += 1
     if not found:
-        example = shown(f"{prefix}{names[0]}")
+        example = shown(f"{prefix}{model.labels[0]}")
         raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
-    zeros = np.zeros(len(more), np.int64)
-    wanted = np.append(wanted, np.fromiter(more.values(), np.int64, len(more)))
-    given, right, names = np.append(given, zeros), np.append(right, zeros), [*names, *more]
-    order = np.argsort(-wanted, kind="stable")
-    by_label = (tuple(names[i] for i in order), wanted[order], given[order], right[order])
-    confused = dict(sorted(confusion.items(), key=lambda one: -one[1]))
-    return LabelsResult(*by_label, found, without, sum(more.values()), confused)
+    names = sorted(dict.fromkeys([*model.labels, *wanted]), key=lambda name: -wanted[name])
+    every = wanted, given, right
+    in_text, of_model, both = (np.array([counts[name] for name in names], np.int64) for counts in every)
+    unknown = sum(wanted[name] for name in {*wanted} - {*model.labels})
+    confused = dict(confusion.most_common())
+    return LabelsResult(tuple(names), in_text, of_model, both, found, without, unknown, confused)
 
 
 def write_labels_page(result: LabelsResult, path: Path, title: str, *, force: bool = False) -> None:
-    """Write a page: figures of each label, and a picture of which labels are taken for which.
-
-    Raises
-    ------
-    Any2VecError
-        If the file cannot be written, or holds something else and `force` is not given.
-    """
+    """Write a page: figures of each label, and a picture of which labels are taken for which."""
     rows = [(row["label"], _figures(row["precision"], row["recall"], row["f1"])) for row in result.by_label()]
     whole = ("all labels", _figures(result.precision, result.recall, result.f1))
     shown = table([whole]) + table(rows, "Labels")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import DECIMAL_COMMA, HEADER, ReadOptions, quoted, titled
 from any2vec.graph.parse import ADJACENCY, SPACES, LineBlock, UnclosedQuoteError, split_fields, without_quoted
-from any2vec.io.inputs import HEAD, InputFile, foreign
+from any2vec.io.inputs import BOM, HEAD, InputFile, foreign
 
 _NETWORKX = "read it with networkx.{} and give the graph"
 _AS_GRAPH = {  # what is done with these as a graph
@@ -52,7 +52,7 @@ _INTEGERS = re.compile(rb"\s*\d+([ \t]+\d+){1,3}\s*")
 
 def _refuse_foreign(text: bytes, whole: bool, name: str) -> None:
     """Raise if a file is of another format: `text` is its beginning, up to the whole, as `whole` says."""
-    head = text[:HEAD].removeprefix(b"\xef\xbb\xbf")
+    head = text[:HEAD].removeprefix(BOM)
     if found := foreign(head):
         raise Any2VecError(f"{name}: this is {found.what}; {_AS_GRAPH.get(found.name, found.how)}")
     for pattern, what, how in _PATTERNS:

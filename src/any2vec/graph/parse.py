@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import NONE, Floats, Ints, Longs
-from any2vec.io.inputs import READ, InputFile, fill, naming, open_stream
+from any2vec.io.inputs import BOM, READ, InputFile, fill, naming, open_stream
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
@@ -258,7 +258,6 @@ def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # no
     return np.float32(value)
 
 
-BOM = b"\xef\xbb\xbf"
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 1 << 20, 1 << 26, 64
 
 

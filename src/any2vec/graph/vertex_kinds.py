@@ -9,8 +9,8 @@ from any2vec.graph.build import ReadOptions, only_comments, quoted, skipped_comm
 from any2vec.graph.dialect import JSON, guess_delimiter
 from any2vec.graph.graph import Kinds
 from any2vec.graph.names import vertex_name
-from any2vec.graph.parse import BOM, SPACES, split_fields, without_quoted
-from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign, naming, open_stream
+from any2vec.graph.parse import SPACES, split_fields, without_quoted
+from any2vec.io.inputs import BOM, HEAD, OF_NUL, InputFile, check_unchanged, foreign, naming, open_stream
 
 
 def read_fields(

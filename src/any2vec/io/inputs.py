@@ -24,6 +24,7 @@ Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[i
 """What a corpus is read from: one or several paths, or sentences in memory."""
 
 STANDARD_INPUT = "-"
+BOM = b"\xef\xbb\xbf"  # before a text
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from any2vec.errors import Any2VecError, library, missing_extra, shown
+from any2vec.errors import Any2VecError, library, shown
 from any2vec.io.compression import chunk_stream, compression_of, decompressed, reading_errors
 
 _ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
@@ -43,13 +42,13 @@ def table_ending(path: Path) -> str:
 @contextmanager
 def open_parquet(path: Path, **how: Any) -> Iterator[Any]:
     """Open a Parquet file, by options of pyarrow; what goes wrong with it while it is open names it."""
-    with _errors(path), _pyarrow().parquet.ParquetFile(path, **how) as file:
+    with _errors(path), library("pyarrow.parquet", "arrow").ParquetFile(path, **how) as file:
         yield file
 
 
 def release_parquet() -> None:
     """Give back the memory that pyarrow keeps of files that nobody has any longer: a group of rows, unpacked."""
-    _pyarrow().default_memory_pool().release_unused()
+    library("pyarrow", "arrow").default_memory_pool().release_unused()
 
 
 @contextmanager
@@ -60,7 +59,7 @@ def open_table(path: Path, columns: Sequence[str] | None = None) -> Iterator[tup
     """
     if table_ending(path) == PARQUET:
         with open_parquet(path, buffer_size=_BUFFER) as file:
-            _check_columns(path, file.schema_arrow.names, columns)
+            check_columns(path, file.schema_arrow.names, columns)
             size, rows, seen = path.stat().st_size, max(file.metadata.num_rows, 1), 0
 
             def batches() -> Iterator[Any]:
@@ -220,7 +219,7 @@ def _csv_batches(path: Path, stream: Any, columns: Sequence[str] | None) -> Iter
         text = decompressed(stream, compression_of(path))
         with csv.open_csv(text, read_options=read, parse_options=parse) as reader:
             names = reader.schema.names
-        _check_columns(path, names, columns)
+        check_columns(path, names, columns)
         as_text = csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), include_columns=columns, strings_can_be_null=False
         )
@@ -231,7 +230,8 @@ def _csv_batches(path: Path, stream: Any, columns: Sequence[str] | None) -> Iter
                 yield from _slices([batch], batch.nbytes)
 
 
-def _check_columns(path: Path, names: list[str], columns: Sequence[str] | None) -> None:
+def check_columns(path: Path, names: list[str], columns: Sequence[str] | None) -> None:
+    """Raise an error unless each column is there, once."""
     for column in columns or ():
         if names.count(column) != 1:
             has = "more than one column" if column in names else "no column"
@@ -249,7 +249,7 @@ def _slices(batches: list[Any], size: int) -> Iterator[Any]:
 @contextmanager
 def _errors(path: Path) -> Iterator[None]:
     """Name the file in what pyarrow says is wrong with it."""
-    pa, is_csv = _pyarrow(), table_ending(path) != PARQUET
+    pa, is_csv = library("pyarrow", "arrow"), table_ending(path) != PARQUET
     try:
         yield
     except MemoryError:
@@ -264,14 +264,6 @@ def _errors(path: Path) -> Iterator[None]:
         if is_csv:
             raise Any2VecError(f"{path}: cannot be read as CSV: {why}") from error
         raise Any2VecError(f"{path}: not a complete parquet file: {why}; copy or make it again") from error
-
-
-def _pyarrow() -> ModuleType:
-    try:
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise missing_extra("pyarrow", "arrow") from None
-    return pyarrow
 
 
 def _listed(names: list[str]) -> str:

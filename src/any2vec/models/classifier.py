@@ -402,7 +402,7 @@ class Classifier(Word2Vec):
         return given
 
     def _rows(self, corpus: Corpus, options: Options, communicator: Communicator | None) -> LineRows:
-        earlier = self._earlier.model if self._earlier and self._prunes else None
+        earlier = self._earlier.model if self._prunes and self._earlier else None
         rows = LineRows.of_lines(
             corpus,
             Subwords.parse(self.subwords, self.buckets),

@@ -1,5 +1,6 @@
 """Labels of texts as users give them; rows that a classifier goes on from, and the model of what is trained."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set, Sized
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
@@ -13,6 +14,7 @@ from any2vec.classify import load_about
 from any2vec.classify.model import LabelModel, LineSettings
 from any2vec.classify.quantized import rows_of
 from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus
 from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, Subwords
@@ -89,13 +91,7 @@ class GivenModel(Given):
 
 
 def loaded(path: Path) -> tuple[LabelModel, dict[str, Any] | None, dict[str, Any]]:
-    """Load a classifier, what a folder has about its estimator, and what labels were given as.
-
-    Raises
-    ------
-    Any2VecError
-        If it does not exist, is damaged, or is no classifier.
-    """
+    """Load a classifier, what a folder has about its estimator, and what labels were given as."""
     model, about = load_about(path)
     if about is None or "classes" not in about:
         return model, about, {label: label for label in model.labels}
@@ -125,17 +121,13 @@ def trained_model(
     order = np.argsort(-counts, kind="stable")
     words = [*(vocabulary.words[word] for word in rows.own_words), LINE_END]
     wanted = np.concatenate([np.append(rows.own_rows, rows.end)[order], rows.parts]).astype(np.int32)
-    e, t = ([getattr(part, name) for part in matrices] for name in ("embedding", "training"))
-    whole = [one[0] if len(one) == 1 else np.concatenate(one) for one in (e, t)]
-    labels, found = np.arange(len(rows.label_counts), dtype=np.int32), []
-    for matrix, places in zip(whole, (wanted, labels), strict=True):
-        if communicator is None or communicator.size == 1:
-            found.append(matrix[places])
-            continue
-        sizes = communicator.allgather(np.array([len(matrix)], np.int64))[:, 0]
-        out = np.empty((len(places), matrix.shape[1]), np.float32)
-        Rows(matrix, np.append(0, np.cumsum(sizes))).put(places, out, communicator)
-        found.append(out)
+    labels, hosts, found = np.arange(len(rows.label_counts), dtype=np.int32), communicator or alone(), []
+    for name, places in (("embedding", wanted), ("training", labels)):
+        own = [getattr(part, name) for part in matrices]
+        matrix = own[0] if len(own) == 1 else np.concatenate(own)
+        ends = np.cumsum(hosts.allgather(np.array([len(matrix)], np.int64)))
+        found.append(np.empty((len(places), matrix.shape[1]), np.float32))
+        Rows(matrix, None if hosts.size == 1 else np.append(0, ends)).put(places, found[-1], hosts)
     words, counts = [words[i] for i in order], counts[order]
     model = LabelModel(words, counts, rows.names, rows.label_counts, settings, rows.ids, *found)
     return model if earlier is None else _joined(model, earlier)
@@ -163,14 +155,10 @@ _Counted = tuple[Sequence[str], NDArray[np.int64]]
 
 def _joined_names(new: _Counted, old: _Counted) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Return all names and their counts, most frequent first, and where each is: in `new`, or behind it in `old`."""
-    places = {name: i for i, name in enumerate(new[0])}
-    for i, name in enumerate(old[0]):
-        places.setdefault(name, len(new[0]) + i)
-    sums = dict.fromkeys(places, 0)
-    for names, counts in (new, old):
-        for name, count in zip(names, counts.tolist(), strict=True):
-            sums[name] += count
-    names = sorted(places, key=lambda name: -sums[name])
+    places = {name: i for i, name in reversed([*enumerate([*new[0], *old[0]])])}
+    sums = Counter(dict(zip(new[0], new[1].tolist(), strict=True)))
+    sums.update(dict(zip(old[0], old[1].tolist(), strict=True)))
+    names = sorted(sums, key=lambda name: -sums[name])
     return names, np.array([sums[name] for name in names], np.int64), np.array([places[name] for name in names])
 
 
@@ -235,13 +223,7 @@ _BALANCED = "balanced"
 
 
 def weights_in(given: Mapping[Any, float] | str | None) -> Mapping[str, float] | str | None:
-    """Check weights of labels; return them by label, or `balanced`, or None.
-
-    Raises
-    ------
-    Any2VecError
-        If they are neither, or a weight is no positive number.
-    """
+    """Check weights of labels, which are positive; return them by label, or `balanced`, or None."""
     if given is None or given == _BALANCED:
         return None if given is None else _BALANCED
     pairs = given.items() if isinstance(given, Mapping) else [p.rpartition("=")[::2] for p in str(given).split(",")]

@@ -48,23 +48,7 @@ WITH_PARTS: dict[type[Operator], type[Operator]] = {
 
 
 def operator_of(which: str | type[Operator]) -> type[Operator]:
-    """Look up an operator.
-
-    Parameters
-    ----------
-    which : str or class
-        A name in `OPERATORS`, or an operator of the user's own.
-
-    Returns
-    -------
-    class
-        The operator.
-
-    Raises
-    ------
-    Any2VecError
-        If the name is unknown (the message lists the known ones), or a class lacks what an operator needs.
-    """
+    """Look up an operator by its name in `OPERATORS`, or check that a user's own class has what an operator needs."""
     if isinstance(which, type) and issubclass(which, Operator):
         lacking = sorted(getattr(which, "__abstractmethods__", ()))
         if lacking:

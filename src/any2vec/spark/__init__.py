@@ -18,22 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Classifier", "ClassifierModel", "DeepWalk", "DeepWalkModel", "Word2Vec", "Word2VecModel"]
 
-_MODULES = {
-    "Classifier": "any2vec.spark.estimators",
-    "ClassifierModel": "any2vec.spark.model",
-    "DeepWalk": "any2vec.spark.estimators",
-    "DeepWalkModel": "any2vec.spark.model",
-    "Word2Vec": "any2vec.spark.estimators",
-    "Word2VecModel": "any2vec.spark.model",
-}
-
 
 def __getattr__(name: str) -> Any:
     """Import names when they are first used: executors need neither, and start sooner."""
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module 'any2vec.spark' has no attribute {name!r}")
     try:
-        return getattr(import_module(_MODULES[name]), name)
+        return getattr(import_module(f"any2vec.spark.{'model' if name.endswith('Model') else 'estimators'}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "pyspark":
             raise missing_extra("pyspark", "spark") from error

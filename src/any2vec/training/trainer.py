@@ -170,13 +170,7 @@ _OWN = {"cache", "start", "pretrained", "frozen", "vocabulary", "kinds"}
 
 
 def check_agreement(model: Any, communicator: Communicator, more: Mapping[str, object]) -> None:
-    """Compare the parameters of an estimator, and `more` options, before a call depends on one; all hosts call this.
-
-    Raises
-    ------
-    SharedError
-        On all hosts, naming the first option that differs.
-    """
+    """Compare the parameters of an estimator, and `more` options, before a call depends on one; all hosts call this."""
     named = {f.name: getattr(model, f.name) for f in fields(model)} | {"checks after each epoch": bool(model.callbacks)}
     mine = {"the estimator": type(model).__name__, "the version of any2vec": __version__}
     for name, value in (named | dict(more)).items():

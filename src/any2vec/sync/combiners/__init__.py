@@ -36,24 +36,7 @@ COMBINERS: dict[str, type[Combiner]] = {
 
 
 def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
-    """Look up a combiner.
-
-    Parameters
-    ----------
-    which : str, Combiner or class
-        A name in `COMBINERS`, or a combiner of the user's own.
-
-    Returns
-    -------
-    Combiner
-        Not bound yet; with its default options, if only a name or a class was given.
-
-    Raises
-    ------
-    Any2VecError
-        If the name is unknown (the message lists the known ones), a class lacks what a combiner needs, or an option of
-        the combiner is out of range.
-    """
+    """Return a combiner, not bound yet, by its name in `COMBINERS` or of a user's own, checked, with its options."""
     if isinstance(which, str) and which in COMBINERS:
         which = COMBINERS[which]
     kind = type(which) if isinstance(which, Combiner) else which
