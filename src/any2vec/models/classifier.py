@@ -1,5 +1,6 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec import classify as files
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
 from any2vec.classify.quantized import cutoff_for, prune, quantize, rows_of
-from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import PREFIX, LineRows
@@ -197,6 +198,9 @@ class Classifier(Word2Vec):
         if isinstance(source, str | Path | Corpus):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
         texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw)
+        if communicator is not None:  # a host may lack labels that others have
+            for part in allgather_bytes(communicator, json.dumps(list(names.values())).encode()):
+                names |= {as_read(one): one for one in json.loads(part)}
         self._given_labels = names, several
         corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
         return super().fit(corpus, communicator=communicator, warm_start=warm_start)

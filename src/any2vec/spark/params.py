@@ -152,6 +152,7 @@ class ClassifierParams(HostParams, HasInputCol, shared.HasLabelCol, shared.HasPr
         self._setDefault(loss=LOSSES[0], wordNgrams=1, minCount=1, stepSize=0.5, maxIter=5, nsExponent=0.5)
 
 
+_ROW = r"\d{1,3}(,\d{3})*"
 EDGES = ("any2vec_source", "any2vec_target", "any2vec_weight")
 """Columns of the Parquet files in which executors find the edges of a data frame."""
 
@@ -198,7 +199,7 @@ def _whole(column: Column, kind: DataType) -> Column:
 def of_frame(message: str, edges: Path, columns: Sequence[str]) -> str:
     """Let an error of reading the files of edges name the data frame, and its columns as the user does."""
     found = re.sub(rf"{re.escape(str(edges))}(/[^/,: ]+\.parquet)?", "the data frame", message)
-    found = re.sub(r"(?<=the data frame), row [\d,]+|(?<='), row [\d,]+", "", found)  # of a file that the user has not
+    found = re.sub(rf"(?<=the data frame), row {_ROW}|(?<='), row {_ROW}", "", found)  # of a file that the user has not
     for ours, theirs in zip(EDGES, columns, strict=False):
         found = found.replace(shown(ours), shown(theirs))
     return found
