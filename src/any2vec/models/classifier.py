@@ -77,6 +77,7 @@ class Classifier(Word2Vec):
 
     learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
     _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
+    _warm: ClassVar[bool] = False  # whether `fit` goes on
 
     loss: str = option(
         "softmax",
@@ -175,7 +176,7 @@ class Classifier(Word2Vec):
             On a cluster, where each host calls this; with `y`, with its own part of the texts.
         warm_start : bool
             Go on from `model_` of the last `fit`. Words, n-grams and labels that are new are added, counts are summed,
-            and those that do not occur any more keep their rows. `start` is not read then.
+            and words and n-grams that do not occur any more keep their rows. `start` is not read then.
 
         Returns
         -------
@@ -202,8 +203,12 @@ class Classifier(Word2Vec):
             for part in allgather_bytes(communicator, json.dumps(list(names.values())).encode()):
                 names |= {as_read(one): one for one in json.loads(part)}
         self._given_labels = names, several
-        corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
-        return super().fit(corpus, communicator=communicator, warm_start=warm_start)
+        self._warm = warm_start  # type: ignore[misc]
+        try:
+            corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
+            return super().fit(corpus, communicator=communicator, warm_start=warm_start)
+        finally:
+            del self._warm
 
     def predict(self, texts: Any) -> Any:
         """Predict the labels of texts.
@@ -387,7 +392,7 @@ class Classifier(Word2Vec):
         """Load what to begin with."""
         with together(communicator):
             earlier: tuple[LabelModel, Mapping[str, Any]] | None = None
-            if warm_start:
+            if warm_start or self._warm:
                 earlier = self._trained_model(), self._names
             elif self.start is not None:
                 model, _, names = loaded(as_path(self.start))

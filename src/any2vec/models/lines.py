@@ -12,7 +12,7 @@ from any2vec.classify import load_about
 from any2vec.classify.model import LabelModel, LineSettings
 from any2vec.classify.quantized import rows_of
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus
+from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, Subwords
@@ -63,7 +63,8 @@ class GivenModel(Given):
         if wanted.loss == "hierarchical":
             raise Any2VecError("the loss is hierarchical: its tree changes with the text, so none goes on from another")
         pretrained, frozen = (given.pretrained, given.frozen) if given else (None, None)
-        return cls(known=None, start=None, pretrained=pretrained, bounds=None, frozen=frozen, model=model, names=names)
+        known = Vocabulary([wanted.prefix + label for label in model.labels], model.label_counts)
+        return cls(known=known, start=None, pretrained=pretrained, bounds=None, frozen=frozen, model=model, names=names)
 
     def begin(
         self, corpus: Corpus, wanted_parts: Subwords | Features | None, say: Callable[[str], None], kind: str
@@ -140,20 +141,16 @@ def trained_model(
 
 
 def _joined(model: LabelModel, earlier: LabelModel) -> LabelModel:
-    """Add what only the earlier model has, and its counts."""
-    (e, t), (more_e, more_t) = ((rows_of(one.e), rows_of(one.t)) for one in (model, earlier))
+    """Add words and n-grams that only the earlier model has, and counts of words; all labels are there."""
+    e, more_e = rows_of(model.e), rows_of(earlier.e)
     words, counts, own = _joined_names((model.words, model.counts), (earlier.words, earlier.counts))
-    labels, label_counts, of_labels = _joined_names(
-        (model.labels, model.label_counts), (earlier.labels, earlier.label_counts)
-    )
     ids, n, m = np.union1d(model.ids, earlier.ids), len(model.words), len(earlier.words)
     grams = np.empty((len(ids), e.shape[1]), np.float32)
     grams[np.searchsorted(ids, earlier.ids)] = more_e[m:]
     grams[np.searchsorted(ids, model.ids)] = e[n:]
     rows = np.concatenate([e[:n], more_e[:m]])[own], grams
     settings = replace(model.settings, counts_unknown=earlier.settings.counts_unknown)
-    t = np.concatenate([t, more_t])[of_labels]
-    return LabelModel(words, counts, labels, label_counts, settings, ids, np.concatenate(rows), t)
+    return replace(model, words=words, counts=counts, settings=settings, ids=ids, e=np.concatenate(rows))
 
 
 _Counted = tuple[Sequence[str], NDArray[np.int64]]
