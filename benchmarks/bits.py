@@ -70,6 +70,16 @@ COMMANDS = [
         )
     ),
     f"nodes kinds.edges {SMALL} -o v.bin --bipartite user,item --metapath user-item-user --negatives-by-kind",
+    *(
+        f"classify labelled.txt -o v {SMALL} --no-cache {how}"
+        for how in (
+            "--word-ngrams 2 --buckets 5000",
+            "--word-ngrams 2 --buckets 5000 --hosts 3",
+            "--loss ova --subwords 2-3 --hosts 3",
+            "--loss negative",
+            "--loss hierarchical --hosts 3 --scheme rep-naive",
+        )
+    ),
     "walks graph.edges -o v --p 0.5 --q 2 --walks 2 --length 10",
     "phrases text.txt -o v --min-count 3 -q",
     f"words text.txt {SMALL} --no-cache --min-count 3 -o base --training && words more.txt {SMALL} --no-cache "
@@ -88,6 +98,8 @@ def inputs(folder: Path) -> None:
     lines = lzma.decompress(speeches.read_bytes()).splitlines(keepends=True)
     (folder / "text.txt").write_bytes(b"".join(lines[:6000]))
     (folder / "more.txt").write_bytes(b"".join(lines[6000:9000]))
+    labelled = [b"__label__%d __label__%d " % (len(line) % 5, i % 3) + line for i, line in enumerate(lines[:3000])]
+    (folder / "labelled.txt").write_bytes(b"".join(labelled))
     words = sorted({word for line in lines[:6000] for word in line.decode().split()})
     features = [f"{word}\tfirst={word[0]} length={len(word)}\n" for word in words]
     (folder / "features.tsv").write_text("".join(features))

@@ -75,7 +75,7 @@ def test_training_equals_the_naive(loss, options):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["softmax", *(pytest.param(loss, marks=pytest.mark.slow) for loss in LOSSES[1:])])
 def test_schemes_give_the_same_bits(loss):
     text, found = lines(several=True), []
     for scheme in ("rep-naive", "rep-opt", "pull-base", "pull-opt"):

@@ -41,6 +41,7 @@ from any2vec.plan.text import Text, zipf_counts
 from any2vec.plan.walking import WalkedGraph
 from any2vec.report import write_figures
 from any2vec.report.page import PAGE, check_page
+from any2vec.sync import AUTO
 from any2vec.training.progress import announcing_compilation, display_for
 
 _WIDEST = 1000  # more than any table has
@@ -212,7 +213,7 @@ def plan(
     if how["kinds"] and not nodes:
         raise Any2VecError("`kinds` is for graphs: give `nodes=True`, or leave it out")
     model = _model(options | {"graph": graph}, nodes=nodes, classify=classify)
-    model.verbose = display
+    model.verbose, model.scheme = display, AUTO  # all schemes are planned for, with the options of each
     model.check()
     chosen = model.training_options()
     if corpus:

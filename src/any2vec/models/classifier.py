@@ -38,7 +38,6 @@ from any2vec.models.lines import (
 )
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
-from any2vec.operators import LOSSES as OF_WORDS
 from any2vec.operators import MODELS, Operator
 from any2vec.operators.labels import LABEL_OPERATORS
 from any2vec.operators.matrices import Matrices
@@ -78,6 +77,7 @@ class Classifier(Word2Vec):
 
     learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
     _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
+    _warm: ClassVar[bool] = False  # whether `fit` goes on
 
     loss: str = option(
         "softmax",
@@ -145,7 +145,7 @@ class Classifier(Word2Vec):
         return LABEL_OPERATORS[self.loss]
 
     def _filled(self) -> Options:
-        return replace(super()._filled(), operator=self.operator_class, model=MODELS[0], loss=OF_WORDS[0])
+        return replace(super()._filled(), operator=self.operator_class, model=MODELS[0], loss=Options.loss)
 
     @property
     def _raw(self) -> RawText:
@@ -176,7 +176,7 @@ class Classifier(Word2Vec):
             On a cluster, where each host calls this; with `y`, with its own part of the texts.
         warm_start : bool
             Go on from `model_` of the last `fit`. Words, n-grams and labels that are new are added, counts are summed,
-            and those that do not occur any more keep their rows. `start` is not read then.
+            and words and n-grams that do not occur any more keep their rows. `start` is not read then.
 
         Returns
         -------
@@ -198,10 +198,14 @@ class Classifier(Word2Vec):
             return super().fit(source, communicator=communicator, warm_start=warm_start)
         if isinstance(source, str | Path | Corpus):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
-        texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw)
+        texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw, communicator)
         self._given_labels = names, several
-        corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
-        return super().fit(corpus, communicator=communicator, warm_start=warm_start)
+        self._warm = warm_start  # type: ignore[misc]
+        try:
+            corpus = self.read(texts, communicator, raw=AS_IT_IS, column=None)
+            return super().fit(corpus, communicator=communicator, warm_start=warm_start)
+        finally:
+            del self._warm
 
     def predict(self, texts: Any) -> Any:
         """Predict the labels of texts.
@@ -384,8 +388,8 @@ class Classifier(Word2Vec):
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
         with together(communicator):
-            earlier = (self._trained_model(), self._names) if warm_start else None
-            if not warm_start and self.start is not None:
+            earlier = (self._trained_model(), self._names) if warm_start or self._warm else None
+            if earlier is None and self.start is not None:
                 earlier = loaded(as_path(self.start))[::2]
         given = None
         if self.pretrained is not None or self.frozen is not None:
@@ -416,8 +420,7 @@ class Classifier(Word2Vec):
         rows = replace(rows, weights=weights_of(self.class_weight, rows.names, rows.label_counts))
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
-        labels = counted(len(rows.label_counts), "label")
-        self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {labels}")
+        self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {counted(len(rows.label_counts), 'label')}")
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:

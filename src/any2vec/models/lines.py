@@ -1,7 +1,8 @@
 """Labels of texts as users give them; rows that a classifier goes on from, and the model of what is trained."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Set, Sized
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from any2vec.classify import load_about
 from any2vec.classify.model import LabelModel, LineSettings
 from any2vec.classify.quantized import rows_of
-from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.cluster.local import alone
-from any2vec.corpus import Corpus
+from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.raw_text import RawText
@@ -67,7 +68,8 @@ class GivenModel(Given):
         if wanted.loss == "hierarchical":
             raise Any2VecError("the loss is hierarchical: its tree changes with the text, so none goes on from another")
         pretrained, frozen = (given.pretrained, given.frozen) if given else (None, None)
-        return cls(known=None, start=None, pretrained=pretrained, bounds=None, frozen=frozen, model=model, names=names)
+        known = Vocabulary([wanted.prefix + label for label in model.labels], model.label_counts)
+        return cls(known=known, start=None, pretrained=pretrained, bounds=None, frozen=frozen, model=model, names=names)
 
     def begin(
         self, corpus: Corpus, wanted_parts: Subwords | Features | None, say: Callable[[str], None], kind: str
@@ -134,39 +136,29 @@ def trained_model(
 
 
 def _joined(model: LabelModel, earlier: LabelModel) -> LabelModel:
-    """Add what only the earlier model has, and its counts."""
-    (e, t), (more_e, more_t) = ((rows_of(one.e), rows_of(one.t)) for one in (model, earlier))
-    words, counts, own = _joined_names((model.words, model.counts), (earlier.words, earlier.counts))
-    labels, label_counts, of_labels = _joined_names(
-        (model.labels, model.label_counts), (earlier.labels, earlier.label_counts)
-    )
+    """Add words and n-grams that only the earlier model has, and counts of words; all labels are there."""
+    e, more_e = rows_of(model.e), rows_of(earlier.e)
+    places = {word: i for i, word in reversed([*enumerate([*model.words, *earlier.words])])}
+    sums = Counter(dict(zip(model.words, model.counts.tolist(), strict=True)))
+    sums.update(dict(zip(earlier.words, earlier.counts.tolist(), strict=True)))
+    words = sorted(sums, key=lambda word: -sums[word])
+    counts, own = (np.array([of[word] for word in words], np.int64) for of in (sums, places))
     ids, n, m = np.union1d(model.ids, earlier.ids), len(model.words), len(earlier.words)
     grams = np.empty((len(ids), e.shape[1]), np.float32)
     grams[np.searchsorted(ids, earlier.ids)] = more_e[m:]
     grams[np.searchsorted(ids, model.ids)] = e[n:]
     rows = np.concatenate([e[:n], more_e[:m]])[own], grams
     settings = replace(model.settings, counts_unknown=earlier.settings.counts_unknown)
-    t = np.concatenate([t, more_t])[of_labels]
-    return LabelModel(words, counts, labels, label_counts, settings, ids, np.concatenate(rows), t)
-
-
-_Counted = tuple[Sequence[str], NDArray[np.int64]]
-
-
-def _joined_names(new: _Counted, old: _Counted) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Return all names and their counts, most frequent first, and where each is: in `new`, or behind it in `old`."""
-    places = {name: i for i, name in reversed([*enumerate([*new[0], *old[0]])])}
-    sums = Counter(dict(zip(new[0], new[1].tolist(), strict=True)))
-    sums.update(dict(zip(old[0], old[1].tolist(), strict=True)))
-    names = sorted(sums, key=lambda name: -sums[name])
-    return names, np.array([sums[name] for name in names], np.int64), np.array([places[name] for name in names])
+    return replace(model, words=words, counts=counts, settings=settings, ids=ids, e=np.concatenate(rows))
 
 
 NO, LISTS, MATRIX = "", "lists", "matrix"
 """How texts have several labels."""
 
 
-def labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[list[list[str]], dict[str, Any], str]:
+def labelled(
+    texts: Iterable[Any], y: Any, prefix: str, raw: RawText, communicator: Communicator | None
+) -> tuple[list[list[str]], dict[str, Any], str]:
     """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
     plain = replace(raw, prefix="")
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
@@ -183,6 +175,9 @@ def labelled(texts: Iterable[Any], y: Any, prefix: str, raw: RawText) -> tuple[l
         [prefix + str(label) for label in labels] + [plain.token(t) for t in line if not str(t).startswith(prefix)]
         for labels, line in zip(lists, tokens, strict=True)
     ]
+    if communicator is not None:  # a host may lack labels that others have
+        for part in allgather_bytes(communicator, json.dumps(list(names.values())).encode()):
+            names |= {as_read(one): one for one in json.loads(part)}
     return found, names, several
 
 

@@ -75,7 +75,7 @@ class Word2Vec(Estimator):
     tokenize: bool = changed(Phrases, "tokenize", False)
     column: str | None = option(
         None,
-        "column that holds the text or the tokens, where sentences are rows: of Parquet files, data sets, tables",
+        "column that holds the text or the tokens, where sentences are rows: of Parquet, CSV, data sets, tables",
         unset="none",
         panel="Data",
     )

@@ -26,6 +26,7 @@ from any2vec.vectors import Vectors
 from any2vec.vectors.files import save
 from any2vec.vectors.parts import Parts
 
+_ROW = r"\d{1,3}(,\d{3})*"
 EDGES = ("any2vec_source", "any2vec_target", "any2vec_weight")
 """Columns of the Parquet files in which executors find the edges of a data frame."""
 
@@ -76,7 +77,7 @@ def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[s
 def _of_frame(message: str, edges: Path, columns: Sequence[str]) -> str:
     """Let an error of reading the files of edges name the data frame, and its columns as the user does."""
     found = re.sub(rf"{re.escape(str(edges))}(/[^/,: ]+\.parquet)?", "the data frame", message)
-    found = re.sub(r"(?<=the data frame), row [\d,]+|(?<='), row [\d,]+", "", found)  # of a file that the user has not
+    found = re.sub(rf"(?<=the data frame), row {_ROW}|(?<='), row {_ROW}", "", found)  # of a file that the user has not
     for ours, theirs in zip(EDGES, columns, strict=False):
         found = found.replace(shown(ours), shown(theirs))
     return found
