@@ -199,7 +199,8 @@ _OTHERWISE = {
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
     "minn maxn": "give `subwords='minn-maxn'`, such as 3-6",
     "min_n max_n": "give `subwords='min_n-max_n'`, such as 3-6",
-    "lrupdaterate lr_update_rate mincountlabel retrain qout": "leave it out",
+    "lrupdaterate lr_update_rate mincountlabel qout saveoutput": "leave it out",
+    "retrain": "`any2vec quantize --retrain` and `quantized(cutoff, texts)` have it",
     "cutoff dsub": "`any2vec quantize` has it",
     "qnorm": "`any2vec quantize` does it, unless --no-norms is given",
     "autotunevalidationfile autotunemetric autotunepredictions autotuneduration autotunemodelsize": "`any2vec tune "
@@ -234,6 +235,7 @@ _OF_CLASSIFIERS = {
     "save_model": "`save(path)` writes a model of fastText if the name ends in .bin or .ftz",
     "get_input_matrix get_output_matrix": "`model_.e` and `model_.t` have the rows",
     "explain": "`model_.explain(text, label)` has it",
+    "get_sentence_vector": "`transform([text])[0]` has it",
 }
 """Of trained classifiers."""
 

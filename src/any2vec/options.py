@@ -7,7 +7,7 @@ import operator
 import os
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -63,6 +63,8 @@ class Parameters:
 
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of what `fit` learns."""
+    unused: ClassVar[tuple[str, ...]] = ()
+    """Names of parameters that a base class has, and this one has no use for."""
     without_fit: ClassVar[str] = "is not trained yet"
     """What there is before, for messages."""
 
@@ -77,9 +79,10 @@ class Parameters:
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         """Name the parameter that is meant by another one's name, such as gensim's; dataclasses check the others."""
-        known = inspect.signature(cls).parameters
+        known: Mapping[str, Any] = inspect.signature(cls).parameters
         unknown = [] if any(p.kind is p.VAR_KEYWORD for p in known.values()) else [n for n in named if n not in known]
         if unknown:
+            known = {name: p for name, p in known.items() if name not in cls.unused}
             all_of_them = ", nor ".join(f"`{name}`{_meant(name, known)}" for name in unknown)
             raise UnknownParameterError(f"{cls.__name__} has no parameter {all_of_them}")
         if given and not any(p.kind is not p.KEYWORD_ONLY for p in known.values()):

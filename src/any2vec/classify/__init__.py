@@ -19,6 +19,13 @@ FASTTEXT, QUANTIZED = ".bin", ".ftz"
 _OF_OTHERS = (".txt", ".vec", ".csv", ".tsv", ".parquet", ".json", ".npy", ".npz", ".gz", ".html")
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a path is the folder of a classifier."""
+    from any2vec.classify.model import KIND
+
+    return path.is_dir() and KIND.holds(path)
+
+
 def check_output(path: Path, *, force: bool = False) -> None:
     """Raise now what `save` would raise of the path."""
     from any2vec.classify import fasttext, model

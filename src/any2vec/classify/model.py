@@ -216,10 +216,10 @@ class LabelModel:
             Files of lines, plain or compressed, ``-`` for standard input; or, with a `column`, one Parquet or CSV file.
         output : str or path
             ``-`` for standard output. A name that ends in .jsonl has an object with "labels", "probabilities", "known"
-            and "words" (how many of the words are known) for each text. A name that ends in .parquet or .csv is for a
-            table only. It gets the table's columns, "label" and "probability". If k is not 1, these are lists in
-            Parquet, and separated by spaces in CSV. Any other has labels, with the prefix, and probabilities, as
-            fastText writes.
+            and "words" (how many of the words are known) for each text, with the columns of a table. A name that ends
+            in .parquet, .csv or .tsv is for a table only. It gets the table's columns, "label" and "probability", or,
+            if it has one of these, "predicted_label" and so on. If k is not 1, these are lists in Parquet, and
+            separated by spaces in CSV. Any other has labels, with the prefix, and probabilities, as fastText writes.
         k, threshold, threads
             Those of `predict`.
         column : str, optional

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
@@ -168,13 +168,8 @@ def predict_file(
     """Do what `LabelModel.predict_file` says."""
     number = usable_cores() if threads is None else whole_number("threads", threads, 1)
     to = None if output == _STANDARD_OUTPUT else as_path(output)
-    ending = to.suffix if to else ""
-    table = ending in (PARQUET, CSV)
-    if table and column is None:
-        raise Any2VecError(f"{to}: a table is written of a table only: give the `column` of its texts")
-    if to:
-        check_writable(to, _KIND, force=force)
-    files = files_of(source)
+    files, ending = _checked_files(source, to, column, force)
+    table, as_json = bool(ending), to is not None and ".jsonl" in to.suffixes[-2:]
     rows = 0
 
     def work(piece: tuple[bytes, int, Any]) -> tuple[Any, int]:
@@ -182,7 +177,7 @@ def predict_file(
         found = model.predictor.answers(*prepared(lines, count, model.settings), k, threshold)
         if table:
             return _with_labels(batch, found, model.labels, k, ending), count
-        return (_json_of if ending == ".jsonl" else _text_of)(found, model), count
+        return _json_of(found, model, batch) if as_json else _text_of(found, model), count
 
     def counted() -> Iterator[Any]:
         nonlocal rows
@@ -202,6 +197,22 @@ def predict_file(
     else:
         write_in_host_order(to, counted(), alone(), _KIND)
     return rows
+
+
+def _checked_files(source: Source, to: Path | None, column: str | None, force: bool) -> tuple[list[InputFile], str]:
+    """Return what is read, and the ending of the table that is written, if it is one."""
+    ending = table_ending(to) if to else ""
+    if ending and column is None:
+        raise Any2VecError(f"{to}: a table is written of a table only: give the `column` of its texts")
+    if to and ending and to.suffix.lower() != ending:
+        raise Any2VecError(f"{to}: a table is not compressed; give a name that ends in {ending}")
+    if to:
+        check_writable(to, _KIND, force=force)
+    files = files_of(source)
+    for file in files:
+        if column is None and file.path and table_ending(file.path):
+            raise Any2VecError(f"{file.name}: is a table; give the `column` of its texts")
+    return files, ending
 
 
 def _lines_of(file: InputFile) -> Iterator[tuple[bytes, int, None]]:
@@ -237,15 +248,20 @@ def _with_labels(batch: Any, found: Answers, labels: Any, k: int, ending: str) -
         offsets = pa.array(np.append(0, np.cumsum(some.sum(axis=1))).astype(np.int32))
         both = names.take(pa.array(found.labels[some])), pa.array(found.probabilities[some])
         columns = [pa.ListArray.from_arrays(offsets, values) for values in both]
-        if ending == CSV:
+        if ending != PARQUET:
             compute = library("pyarrow.compute", "arrow")
             columns = [compute.binary_join(column.cast(pa.list_(pa.string())), " ") for column in columns]
     table = pa.Table.from_batches([batch])
-    for name, values in zip(("label", "probability"), columns, strict=True):
-        if name in table.column_names:
-            raise Any2VecError(f"the table has a column {name!r} already, which would be written; rename it")
+    for name, values in zip(_names_for(table.column_names, "label", "probability"), columns, strict=True):
         table = table.append_column(name, values)
     return table
+
+
+def _names_for(taken: Collection[str], *names: str) -> list[str]:
+    """Return names of new columns, with a word before them where one is taken."""
+    while not set(names).isdisjoint(taken):
+        names = tuple(f"predicted_{name}" for name in names)
+    return list(names)
 
 
 def _write_table(to: Path, tables: Iterator[Any], ending: str) -> None:
@@ -255,19 +271,21 @@ def _write_table(to: Path, tables: Iterator[Any], ending: str) -> None:
     with replacing_file(to, _KIND) as file, refusals(to):
         module = library("pyarrow.parquet" if ending == PARQUET else "pyarrow.csv", "arrow")
         kind = module.ParquetWriter if ending == PARQUET else module.CSVWriter
-        with kind(file, first.schema) as writer:
+        how = {} if ending in (PARQUET, CSV) else {"write_options": module.WriteOptions(delimiter="\t")}
+        with kind(file, first.schema, **how) as writer:
             for table in chain([first], tables):
                 writer.write_table(table)
 
 
-def _json_of(found: Answers, model: "LabelModel") -> bytes:
-    names = [*model.labels, ""]
-    rows = []
-    for labels, p, (known, words) in zip(*(part.tolist() for part in found), strict=True):
+def _json_of(found: Answers, model: "LabelModel", batch: Any) -> bytes:
+    names, lines = [*model.labels, ""], []
+    rows = [{}] * len(found.labels) if batch is None else batch.to_pylist()
+    keys = _names_for(() if batch is None else batch.schema.names, "labels", "probabilities", "known", "words")
+    for row, labels, p, (known, words) in zip(rows, *(part.tolist() for part in found), strict=True):
         n = sum(label >= 0 for label in labels)
-        row = {"labels": [names[label] for label in labels[:n]], "probabilities": [round(x, _DECIMALS) for x in p[:n]]}
-        rows.append(json.dumps(row | {"known": known, "words": words}) + "\n")
-    return "".join(rows).encode()
+        values = [names[label] for label in labels[:n]], [round(x, _DECIMALS) for x in p[:n]], known, words
+        lines.append(json.dumps(row | dict(zip(keys, values, strict=True)), default=str) + "\n")
+    return "".join(lines).encode()
 
 
 def _text_of(found: Answers, model: "LabelModel") -> bytes:

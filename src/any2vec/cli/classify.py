@@ -13,6 +13,7 @@ from any2vec.cli.training import Job, check_apart, check_one_process, job_option
 from any2vec.corpus import Corpus
 from any2vec.corpus.cache import size_of
 from any2vec.errors import Any2VecError, counted
+from any2vec.io.memory import size as bytes_of
 from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.models.classifier import Classifier
@@ -94,7 +95,7 @@ def predict(
         str,
         setting(
             "FILE",
-            "Where to write labels and probabilities: text; .jsonl; with --column also .parquet or .csv.",
+            "Where to write labels and probabilities: text; .jsonl; with --column also .parquet, .csv or .tsv.",
             "--output",
             "-o",
             show_default="standard output",
@@ -148,4 +149,4 @@ def quantize(
     most = None if size is None else size_of(size, "--size")
     found = loaded.quantized(cutoff, retrain or None, size=most, norms=norms, dsub=dsub)
     files.save(found, output, force=force)
-    display.say(f"{output}: {output.stat().st_size / 2**20:,.1f} MiB, {counted(found.e.shape[0], 'row')}")
+    display.say(f"{output}: {bytes_of(output.stat().st_size)}, {counted(found.e.shape[0], 'row')}")

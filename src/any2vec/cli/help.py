@@ -141,6 +141,11 @@ SCREENS = {
     "tune documents": _Screen(
         ("reviews.txt --minutes 10",), "minutes labels output page model dim window min_count part threads force quiet"
     ),
+    "tune classify": _Screen(
+        ("train.txt --minutes 10", "train.csv --column text --label-column label -o trials.json --page tune.html"),
+        "minutes output page lowercase tokenize loss word_ngrams subwords dim min_count part threads force quiet",
+        {"loss": "softmax, hierarchical, ova or negative."},
+    ),
     "tune nodes": _Screen(
         ("friends.edges --labels friends.labels",),
         "minutes labels output page walks length p q dim window directed weighted threads force quiet",

@@ -15,6 +15,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.classify import QUANTIZED, is_folder
+from any2vec.classify import load as load_classifier
+from any2vec.classify.model import LabelModel
 from any2vec.cli import options as shared
 from any2vec.cli.help import print_facts
 from any2vec.cli.options import argument, completing, output_to, saying, setting
@@ -151,7 +154,29 @@ def info(vectors: VectorsFile) -> None:
 
     Vectors of a folder are mapped, not loaded. A vector that is not finite is an error.
     """
-    print_facts(_facts(load(vectors), vectors))
+    if is_folder(vectors) or vectors.suffix.lower() == QUANTIZED:
+        print_facts(_facts_of_labels(load_classifier(vectors)))
+    else:
+        print_facts(_facts(load(vectors), vectors))
+
+
+_LABELS_SHOWN = 20
+
+
+def _facts_of_labels(model: LabelModel) -> list[tuple[str, str]]:
+    how, kind = model.settings, "of numbers" if isinstance(model.e, np.ndarray) else "quantized"
+    counts = [f"{label} ({n:,})" for label, n in zip(model.labels, model.label_counts.tolist(), strict=True)]
+    grams = [f"of up to {how.word_ngrams} words"] * (how.word_ngrams > 1)
+    grams += [f"of {how.least} to {how.most} characters"] * (how.most > 0)
+    read = [name for name in ("lowercase", "tokenize") if getattr(how, name)]
+    return [
+        ("classifier", f"of the loss {how.loss}; {size(model.e.nbytes + model.t.nbytes)}"),
+        ("labels", f"{len(counts):,}: {', '.join(counts[:_LABELS_SHOWN])}{', ...' * (len(counts) > _LABELS_SHOWN)}"),
+        ("words", f"{len(model.words):,}, the end of a line among them"),
+        ("n-grams", f"{' and '.join(grams)}, {len(model.ids):,} with a row" if grams else "none"),
+        ("rows", f"{model.e.shape[0]:,} of {model.e.shape[1]} dimensions, {kind}"),
+        ("texts", f"{' and '.join(read) or 'as they are'}; labels begin with {how.prefix}"),
+    ]
 
 
 def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
@@ -197,6 +222,9 @@ def export(
 ) -> None:
     """Write VECTORS for another program: a map, a model, a table."""
     write = TARGETS.get(to)
+    if to in ("ftz", "bin"):
+        how = "any2vec quantize MODEL -o MODEL.ftz" if to == "ftz" else "any2vec classify -o MODEL.bin"
+        raise Any2VecError(f"`to` is {to!r}, for classifiers of fastText, which `{how}` writes")
     if write is None:
         raise Any2VecError(f"`to` is {shown(to)}; it must be one of {', '.join(TARGETS)}")
     options = {name: one for name, one in (("neighbours", neighbours), ("language", language)) if one is not None}

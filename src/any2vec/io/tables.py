@@ -68,6 +68,8 @@ def open_table(path: Path, columns: Sequence[str] | None = None) -> Iterator[tup
                     for batch in _parquet_batches(file, columns):
                         yield batch
                         seen += len(batch)
+                    if not seen:  # a table without rows has columns
+                        yield _empty(file.schema_arrow)
 
             yield batches(), lambda: size * seen // rows  # as far as rows show it
     else:
@@ -151,6 +153,8 @@ def _labels_of(values: Any, prefix: str) -> Any:
     names = values.flatten() if lists else values
     if pa.types.is_dictionary(names.type):
         names = names.dictionary_decode()
+    if pa.types.is_floating(names.type) and pc.all(pc.equal(pc.floor(names), names)).as_py() is not False:
+        names = names.cast(pa.int64())  # of a column that has nulls
     if not (_is_text(names.type) or pa.types.is_integer(names.type) or pa.types.is_boolean(names.type)):
         raise Any2VecError(f"is of type {values.type}; labels are strings, integers, or lists of them")
     names = pc.fill_null(pc.utf8_trim_whitespace(names.cast(pa.string())), "")
@@ -226,8 +230,17 @@ def _csv_batches(path: Path, stream: Any, columns: Sequence[str] | None) -> Iter
         stream.seek(0)
         text = decompressed(stream, compression_of(path))
         with csv.open_csv(text, read_options=read, parse_options=parse, convert_options=as_text) as reader:
+            rows = 0
             for batch in reader:
-                yield from _slices([batch], batch.nbytes)
+                yield from _slices([batch], batch.nbytes) if len(batch) else ()
+                rows += len(batch)
+            if not rows:
+                yield _empty(reader.schema)
+
+
+def _empty(schema: Any) -> Any:
+    """Return a batch without rows, by which the columns of a table are known."""
+    return library("pyarrow", "arrow").RecordBatch.from_pylist([], schema=schema)
 
 
 def check_columns(path: Path, names: list[str], columns: Sequence[str] | None) -> None:

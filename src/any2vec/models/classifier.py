@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -78,6 +78,8 @@ class Classifier(Word2Vec):
     learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
     _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
     _warm: ClassVar[bool] = False  # whether `fit` goes on
+    _earlier: ClassVar[GivenModel | None] = None
+    unused = ("window", "shrink_windows", "sample", "context", "negatives_per", "model")
 
     loss: str = option(
         "softmax",
@@ -103,7 +105,7 @@ class Classifier(Word2Vec):
     )
     min_count: int = changed(Word2Vec, "min_count", 1)
     epochs: int = changed(Options, "epochs", 5, unset="")
-    alpha: float | None = changed(Options, "alpha", None, unset="0.5")
+    alpha: float | None = changed(Options, "alpha", None, unset="0.5", usual="0.5")
     model: str = changed(Options, "model", MODELS[0], panel="")
     window: int = changed(Options, "window", 1, panel="")
     shrink_windows: bool = changed(Options, "shrink_windows", True, panel="")
@@ -136,6 +138,10 @@ class Classifier(Word2Vec):
             )
         if self.label_column is not None and self.column is None:
             raise Any2VecError("`label_column` is given; give the `column` of the texts, too")
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if declared.name in self.unused and value != declared.default:
+                raise Any2VecError(f"`{declared.name}` is {shown(value)}, which labels have no use for; leave it out")
         weights_in(self.class_weight)
         super().check()
 
@@ -192,7 +198,14 @@ class Classifier(Word2Vec):
         """
         if y is None and self.label_column is not None and not (names_files(source) or isinstance(source, Corpus)):
             source = list(source) if isinstance(source, Iterator) else source
-            y = list(values_of(source, self.label_column))
+            try:
+                y = list(values_of(source, self.label_column))
+            except Any2VecError as error:
+                raise Any2VecError(f"`label_column` is {shown(self.label_column)}: {error}") from None
+        if y is None and isinstance(source, Sequence) and not isinstance(source, str) and len(source):
+            first = source[0]
+            if isinstance(first, str) and " " in first and not os.path.exists(first):  # noqa: PTH110 (any text)
+                raise Any2VecError(f"{shown(first)} is a text; give the labels of the texts, too: `fit(texts, labels)`")
         if y is None:
             self._given_labels: tuple[Any, str] = None, NO
             return super().fit(source, communicator=communicator, warm_start=warm_start)
@@ -402,7 +415,7 @@ class Classifier(Word2Vec):
 
     def _given_with(self, *what: Any) -> Given | None:
         given = super()._given_with(*what)
-        self._earlier = given if isinstance(given, GivenModel) else None
+        self._earlier = given if isinstance(given, GivenModel) else None  # type: ignore[misc]
         return given
 
     def _rows(self, corpus: Corpus, options: Options, communicator: Communicator | None) -> LineRows:
@@ -418,6 +431,8 @@ class Classifier(Word2Vec):
             communicator=communicator or alone(),
         )
         rows = replace(rows, weights=weights_of(self.class_weight, rows.names, rows.label_counts))
+        if "" in rows.names:
+            raise Any2VecError(f"a line has the label {shown(self.label_prefix)}, without a name; name it")
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
         self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {counted(len(rows.label_counts), 'label')}")

@@ -64,6 +64,7 @@ class GivenModel(Given):
         had = asdict(model.settings) | {"counts_unknown": True, "dim": model.e.shape[1]}
         for name, value in (asdict(wanted) | {"dim": dim}).items():
             if had[name] != value:
+                name = "label_prefix" if name == "prefix" else name  # noqa: PLW2901 (as the option is called)
                 raise Any2VecError(f"the earlier classifier has `{name}` {had[name]!r}, not {value!r}; give the same")
         if wanted.loss == "hierarchical":
             raise Any2VecError("the loss is hierarchical: its tree changes with the text, so none goes on from another")
@@ -163,10 +164,13 @@ def labelled(
     plain = replace(raw, prefix="")
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
     lists, several, columns = labels_of(y)
+    lists = [[label for label in labels if label is not None and label == label] for labels in lists]  # noqa: PLR0124
     check_as_many(tokens, lists)
     names: dict[str, Any] = {str(i): i for i in range(columns)}
     for i, labels in enumerate(lists):
-        for label in labels:
+        for k, label in enumerate(labels):
+            if isinstance(label, float) and label.is_integer():  # of a column that has nulls
+                labels[k] = label = int(label)  # noqa: PLW2901
             if not isinstance(label, str | Integral) or label == "":
                 raise Any2VecError(f"label {i} is {shown(label)}; a string or an integer is expected")
             if (earlier := names.setdefault(as_read(label), label)) != label:
@@ -193,6 +197,7 @@ def labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
         given = given[:, 0]
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise Any2VecError(f"`y` is {shown(given)}; give the label of each text")
+    given = given.to_pylist() if hasattr(given, "to_pylist") else given  # of Arrow
     given = given.tolist() if hasattr(given, "tolist") else list(given)
     are_lists = [isinstance(one, Collection) and not isinstance(one, str | bytes) for one in given]
     if not any(are_lists):
@@ -221,14 +226,16 @@ def weights_in(given: Mapping[Any, float] | str | None) -> Mapping[str, float] |
     """Check weights of labels, which are positive; return them by label, or `balanced`, or None."""
     if given is None or given == _BALANCED:
         return None if given is None else _BALANCED
-    pairs = given.items() if isinstance(given, Mapping) else [p.rpartition("=")[::2] for p in str(given).split(",")]
+    pairs: Iterable[tuple[Any, Any]] = [pair.rpartition("=")[::2] for pair in str(given).split(",")]
+    if isinstance(given, Mapping):
+        pairs = given.items()
     found = {}
-    for label, value in pairs:
+    for k, (label, value) in enumerate(pairs):
         try:
             found[as_read(label)] = weight = float(value)
         except (TypeError, ValueError):
             weight = -1.0
-        if label == "" or not 0 < weight < np.inf:
+        if label == "" or not 0 < weight < np.inf or len(found) <= k:
             how = f"it must be {_BALANCED!r}, or weights by labels, such as spam=5,ham=1"
             raise Any2VecError(f"`class_weight` is {shown(given)}; {how}")
     return found
