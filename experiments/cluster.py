@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from any2vec import Word2Vec
-from any2vec.plan.estimates import ONE_HOST, PHASES, Estimate, Estimator
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.measuring import measure as measured
+from any2vec.plan.planning import ONE_HOST, PHASES, Estimate, Estimator
 from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.training.options import Options
