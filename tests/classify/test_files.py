@@ -100,7 +100,13 @@ def test_what_is_refused(model, text, tmp_path):
         (tmp_path / "missing", "out", {}, "no such file"),
         (text, "out.csv", {}, "give the `column`"),
         (tmp_path / "t.csv", "out.csv", {"column": "txt"}, "has no column 'txt'"),
-        (tmp_path / "t.csv", "out.csv", {"column": "text"}, "a column 'label' already"),
+        (tmp_path / "t.csv", "out", {}, "t.csv: is a table; give the `column` of its texts"),
+        (
+            tmp_path / "t.csv",
+            "out.csv.gz",
+            {"column": "text"},
+            "a table is not compressed; give a name that ends in .csv",
+        ),
         (tmp_path / "bad.csv", "out.csv", {"column": "a"}, "cannot be read as CSV"),
         ([text, text], "out", {"column": "text"}, "is of one table"),
         (text, "out", {"k": 0}, "`k` is 0"),
@@ -110,3 +116,20 @@ def test_what_is_refused(model, text, tmp_path):
         assert not (tmp_path / "out").exists()
         assert not (tmp_path / "out.csv").exists()
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_tables_that_have_labels_or_no_rows(model, tmp_path):
+    pd = pytest.importorskip("pandas")
+    (tmp_path / "t.csv").write_text("label,text\n1,the cat\n")
+    (tmp_path / "none.csv").write_text("id,text\n")
+    model.predict_file(tmp_path / "t.csv", tmp_path / "out.csv", column="text")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert found.columns.tolist() == ["label", "text", "predicted_label", "predicted_probability"]
+    model.predict_file(tmp_path / "t.csv", tmp_path / "out.jsonl.gz", column="text")
+    row = json.loads(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()))
+    assert list(row) == ["label", "text", "labels", "probabilities", "known", "words"]
+    assert model.predict_file(tmp_path / "t.csv", tmp_path / "out.tsv", column="text") == 1
+    assert (tmp_path / "out.tsv").read_text().splitlines()[0].split("\t")[2] == '"predicted_label"'
+    for ending in ("csv", "parquet"):
+        assert model.predict_file(tmp_path / "none.csv", tmp_path / f"no.{ending}", column="text") == 0
+    assert pd.read_parquet(tmp_path / "no.parquet").columns.tolist() == ["id", "text", "label", "probability"]

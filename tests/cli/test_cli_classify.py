@@ -231,7 +231,7 @@ def test_predict_refuses(arguments, message, run, tmp_path, saved):
 def test_quantize(run, tmp_path, saved):
     result = run("quantize", saved / "m", "-o", "q.ftz", "--cutoff", "5", "--dsub", "100", "--no-norms")
     assert result.exit_code == 0
-    assert result.stderr == "q.ftz: 0.0 MiB, 5 rows\n"
+    assert result.stderr == "q.ftz: 21 kB, 5 rows\n"
     found = load(tmp_path / "q.ftz")
     assert found.e.shape == (5, 20)
     assert found.e.codes.shape == (5, 1)  # a part has all columns

@@ -114,9 +114,8 @@ def test_lists_of_labels():
     ("texts", "y", "message"),
     [
         (TEXTS, LABELS[:-1], "40 texts and 39 labels were given"),
-        (TEXTS, [*LABELS[:-1], None], "label 39 is None; a string or an integer is expected"),
-        (TEXTS, [*LABELS[:-1], float("nan")], "label 39 is nan"),
-        (TEXTS, np.array([0.0, 1.0] * 20), "label 0 is 0.0"),
+        (TEXTS, [*LABELS[:-1], b"x"], "label 39 is b'x'; a string or an integer is expected"),
+        (TEXTS, np.array([0.5, 1.0] * 20), "label 0 is 0.5"),
         (TEXTS, [b"a", b"b"] * 20, "label 0 is b'a'"),
         (TEXTS, ["", "b"] * 20, "label 0 is ''"),
         (TEXTS, "good", "`y` is 'good'; give the label of each text"),
@@ -231,3 +230,19 @@ class Rows(OfNumbers, Classifier):
 
     def predict_proba(self, X):  # noqa: N803
         return super().predict_proba(self._tokens(X))
+
+
+def test_texts_without_a_label_teach_nothing():
+    """So columns that have nulls are taken; pandas makes floats of their integers."""
+    marks = [1.0, 0.0] * 20
+    model = Classifier(**HOW).fit([*TEXTS, "a", "b", "c"], [*marks, None, float("nan"), np.nan])
+    assert model.classes_.tolist() == [0, 1]
+    assert model.model_.label_counts.tolist() == [20, 20]
+    assert model.score(TEXTS, marks) == model.score(TEXTS, np.array(marks).astype(int)) == 1
+
+
+@pytest.mark.parametrize("name", ["window", "sample", "model", "context"])
+def test_parameters_of_words_are_refused(name):
+    value = {"window": 9, "sample": 1e-5, "model": "cbow", "context": "sum"}[name]
+    with pytest.raises(Any2VecError, match=f"`{name}` is .*, which labels have no use for; leave it out"):
+        Classifier(**{name: value}).check()

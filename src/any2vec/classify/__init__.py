@@ -21,9 +21,9 @@ _OF_OTHERS = (".txt", ".vec", ".csv", ".tsv", ".parquet", ".json", ".npy", ".npz
 
 def is_folder(path: Path) -> bool:
     """Whether a path is the folder of a classifier."""
-    from any2vec.classify.model import KIND
+    from any2vec.classify.model import META
 
-    return path.is_dir() and KIND.holds(path)
+    return (path / META).is_file()
 
 
 def check_output(path: Path, *, force: bool = False) -> None:

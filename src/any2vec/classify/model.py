@@ -43,15 +43,15 @@ LOSSES = ("softmax", "hierarchical", "negative", "ova")
 others or all (one-vs-all)."""
 
 _MOST = 1 << 16  # words, or characters, of an n-gram
-_META, _VERSION = "classifier.json", 1
+META, _VERSION = "classifier.json", 1
 
 
 def _holds_folder(path: Path) -> bool:
-    content = json_of(path / _META)
+    content = json_of(path / META)
     return isinstance(content, dict) and "labels" in content
 
 
-KIND = Kind("a classifier", _holds_folder, files=(_META, WORDS, TENSORS, MODEL))
+KIND = Kind("a classifier", _holds_folder, files=(META, WORDS, TENSORS, MODEL))
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ class LabelModel:
             (folder / WORDS).write_text(json.dumps(id_ | vocabulary), "ascii")
             if about is not None:
                 (folder / MODEL).write_text(json.dumps(id_ | dict(about), indent=1) + "\n", "ascii")
-            (folder / _META).write_text(json.dumps(id_ | meta) + "\n", "ascii")
+            (folder / META).write_text(json.dumps(id_ | meta) + "\n", "ascii")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -327,12 +327,12 @@ class LabelModel:
 def _load(folder: FolderReader) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the fields of a LabelModel, and what was said about an estimator; of the rows only some are looked at."""
     path = folder.path
-    for name in (_META, WORDS, TENSORS):
+    for name in (META, WORDS, TENSORS):
         if not folder.has(name):
             raise Any2VecError(f"{path}: not a folder of a classifier: {name} is missing")
-    meta = read_json(folder, _META)
+    meta = read_json(folder, META)
     if meta.get("format") != _VERSION:
-        raise Any2VecError(f"{path / _META}: has format {shown(meta.get('format'))}; this any2vec reads {_VERSION}")
+        raise Any2VecError(f"{path / META}: has format {shown(meta.get('format'))}; this any2vec reads {_VERSION}")
     try:
         settings = typed(meta.get("settings"), LineSettings, "settings")
         labels, counts = typed(meta.get("labels"), list[str], "labels"), typed(meta.get("label_counts"), list[int])
@@ -343,7 +343,7 @@ def _load(folder: FolderReader) -> tuple[dict[str, Any], dict[str, Any] | None]:
         if settings.loss == "hierarchical" and len(labels) > 1:
             huffman_paths(label_counts)
     except (ValueError, Any2VecError) as error:
-        raise Any2VecError(f"{path / _META}: damaged: {error}") from None
+        raise Any2VecError(f"{path / META}: damaged: {error}") from None
     words, word_counts, id_ = read_vocabulary(folder, number)
     with folder.open(TENSORS) as file:
         tensors = map_open(path / TENSORS, file)

@@ -1,7 +1,7 @@
 """`Classifier`: labels of lines, as fastText's supervised mode (Joulin et al. 2017)."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,7 +18,6 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import PREFIX, LineRows
 from any2vec.corpus.parts import Subwords
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.sentences import sentences_of, values_of
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.inputs import names_files
 from any2vec.io.tables import Labels
@@ -28,13 +27,14 @@ from any2vec.models.lines import (
     NO,
     GivenModel,
     as_read,
-    check_as_many,
     labelled,
-    labels_of,
     loaded,
+    share_of_right,
+    texts_in,
     trained_model,
     weights_in,
     weights_of,
+    with_labels,
 )
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
@@ -76,6 +76,7 @@ class Classifier(Word2Vec):
     """
 
     learned: ClassVar[tuple[str, ...]] = (*Word2Vec.learned, "model_", "classes_", "multilabel_")
+    on_hub = False
     _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
     _warm: ClassVar[bool] = False  # whether `fit` goes on
     _earlier: ClassVar[GivenModel | None] = None
@@ -196,22 +197,14 @@ class Classifier(Word2Vec):
         KeyboardInterrupt
             After Ctrl-C; what is trained so far is kept.
         """
-        if y is None and self.label_column is not None and not (names_files(source) or isinstance(source, Corpus)):
-            source = list(source) if isinstance(source, Iterator) else source
-            try:
-                y = list(values_of(source, self.label_column))
-            except Any2VecError as error:
-                raise Any2VecError(f"`label_column` is {shown(self.label_column)}: {error}") from None
-        if y is None and isinstance(source, Sequence) and not isinstance(source, str) and len(source):
-            first = source[0]
-            if isinstance(first, str) and " " in first and not os.path.exists(first):  # noqa: PTH110 (any text)
-                raise Any2VecError(f"{shown(first)} is a text; give the labels of the texts, too: `fit(texts, labels)`")
+        if y is None and not isinstance(source, Corpus):
+            source, y = with_labels(source, self.label_column)
         if y is None:
             self._given_labels: tuple[Any, str] = None, NO
             return super().fit(source, communicator=communicator, warm_start=warm_start)
         if isinstance(source, str | Path | Corpus):
             raise Any2VecError(f"`y` is given, but texts are {shown(source)}; give a list of them, or leave out `y`")
-        texts, names, several = labelled(self._texts(source), y, self.label_prefix, self._raw, communicator)
+        texts, names, several = labelled(texts_in(source, self.column, self._raw), y, self._raw, communicator)
         self._given_labels = names, several
         self._warm = warm_start  # type: ignore[misc]
         try:
@@ -247,7 +240,7 @@ class Classifier(Word2Vec):
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
         """Return the probability of each of `classes_` for each text, float32, shape (n, L); texts as of `predict`."""
-        scores = self._trained_model().scores(self._texts(texts))
+        scores = self._trained_model().scores(texts_in(texts, self.column, self._raw))
         found = np.zeros((len(scores), len(self.classes_)), np.float32)
         found[:, self._places] = scores
         return found
@@ -265,23 +258,15 @@ class Classifier(Word2Vec):
         float32 array, shape (n, D)
             After `set_output`, a data frame.
         """
-        return self._as_output(self._trained_model().means(self._texts(texts)), texts)
+        found = self._trained_model().means(texts_in(texts, self.column, self._raw))
+        return self._as_output(found, texts)
 
     def _check_texts(self, texts: Any) -> None:
         """Check nothing: `fit` does."""
 
     def score(self, texts: Any, y: Any) -> float:
         """Return the share of texts whose labels are predicted, all of them if they have several."""
-        (wanted, *_), (found, *_) = labels_of(y), labels_of(self.predict(texts))
-        check_as_many(found, wanted)
-        return float(np.mean([{*map(str, a)} == {*map(str, b)} for a, b in zip(wanted, found, strict=True)]))
-
-    def _texts(self, given: Any) -> Iterable[Any]:
-        """Return texts in memory: an iterable of strings or lists, of which a table has one for each row."""
-        are_dicts = isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], Mapping)
-        if hasattr(given, "dtype") or (isinstance(given, Sequence) and not are_dicts):
-            return given  # also of a model that was trained on a `column`
-        return sentences_of(given, self.column, AS_IT_IS if self.column is None else replace(self._raw, prefix=""))
+        return share_of_right(self.predict(texts), y)
 
     def _trained_model(self) -> LabelModel:
         self._trained()

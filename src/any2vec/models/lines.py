@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Set, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -19,10 +19,11 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.lines import LineRows
 from any2vec.corpus.parts import Features, Subwords
-from any2vec.corpus.raw_text import RawText
-from any2vec.corpus.sentences import tokens_in
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
+from any2vec.corpus.sentences import sentences_of, tokens_in, values_of
 from any2vec.corpus.vocabulary import LINE_END
 from any2vec.errors import Any2VecError, counted, shown
+from any2vec.io.inputs import names_files
 from any2vec.models.given import Given
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
@@ -157,20 +158,25 @@ NO, LISTS, MATRIX = "", "lists", "matrix"
 """How texts have several labels."""
 
 
+def texts_in(given: Any, column: str | None, raw: RawText) -> Iterable[Any]:
+    """Return texts in memory: an iterable of strings or lists, of which a table has one for each row."""
+    are_dicts = isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], Mapping)
+    if hasattr(given, "dtype") or (isinstance(given, Sequence) and not are_dicts):
+        return given  # also of a model that was trained on a `column`
+    return sentences_of(given, column, AS_IT_IS if column is None else replace(raw, prefix=""))
+
+
 def labelled(
-    texts: Iterable[Any], y: Any, prefix: str, raw: RawText, communicator: Communicator | None
+    texts: Iterable[Any], y: Any, raw: RawText, communicator: Communicator | None
 ) -> tuple[list[list[str]], dict[str, Any], str]:
     """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
-    plain = replace(raw, prefix="")
+    plain, prefix = replace(raw, prefix=""), raw.prefix
     tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
-    lists, several, columns = labels_of(y)
-    lists = [[label for label in labels if label is not None and label == label] for labels in lists]  # noqa: PLR0124
-    check_as_many(tokens, lists)
+    lists, several, columns = _labels_of(y)
+    _check_as_many(tokens, lists)
     names: dict[str, Any] = {str(i): i for i in range(columns)}
     for i, labels in enumerate(lists):
-        for k, label in enumerate(labels):
-            if isinstance(label, float) and label.is_integer():  # of a column that has nulls
-                labels[k] = label = int(label)  # noqa: PLW2901
+        for label in labels:
             if not isinstance(label, str | Integral) or label == "":
                 raise Any2VecError(f"label {i} is {shown(label)}; a string or an integer is expected")
             if (earlier := names.setdefault(as_read(label), label)) != label:
@@ -185,7 +191,21 @@ def labelled(
     return found, names, several
 
 
-def labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
+def with_labels(source: Any, label_column: str | None) -> tuple[Any, Any]:
+    """Return what `fit` was given without labels, and those in a column of rows in memory; None if they are in it."""
+    first = source[0] if isinstance(source, Sequence) and not isinstance(source, str) and len(source) else None
+    if isinstance(first, str) and " " in first and not Path(first).exists():
+        raise Any2VecError(f"{shown(first)} is a text; give the labels of the texts, too: `fit(texts, labels)`")
+    if label_column is None or names_files(source):
+        return source, None
+    source = list(source) if isinstance(source, Iterator) else source
+    try:
+        return source, list(values_of(source, label_column))
+    except Any2VecError as error:
+        raise Any2VecError(f"`label_column` is {shown(label_column)}: {error}") from None
+
+
+def _labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
     """Return the labels of each text, how they were given, and the columns of a matrix."""
     given = y.toarray() if hasattr(y, "toarray") else y
     if getattr(given, "ndim", 1) == 2:  # also a data frame
@@ -201,11 +221,23 @@ def labels_of(y: Any) -> tuple[list[list[Any]], str, int]:
     given = given.tolist() if hasattr(given, "tolist") else list(given)
     are_lists = [isinstance(one, Collection) and not isinstance(one, str | bytes) for one in given]
     if not any(are_lists):
-        return [[one] for one in given], NO, 0
+        return [[_plain(one)] if one is not None and one == one else [] for one in given], NO, 0  # noqa: PLR0124
     if not all(are_lists):
         first = are_lists.index(False)
         raise Any2VecError(f"label {first} is {shown(given[first])}, but others are lists of labels")
     return [sorted(one, key=str) if isinstance(one, Set) else list(one) for one in given], LISTS, 0
+
+
+def _plain(label: Any) -> Any:
+    """Return an integer for a whole float, as columns that have nulls hold."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def share_of_right(predicted: Any, y: Any) -> float:
+    """Return the share of texts whose predicted labels are theirs, all of them."""
+    (wanted, *_), (found, *_) = _labels_of(y), _labels_of(predicted)
+    _check_as_many(found, wanted)
+    return float(np.mean([{*map(str, a)} == {*map(str, b)} for a, b in zip(wanted, found, strict=True)]))
 
 
 def as_read(label: Any) -> str:
@@ -213,8 +245,7 @@ def as_read(label: Any) -> str:
     return str(label).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def check_as_many(texts: Sized, labels: Sized) -> None:
-    """Raise an error if there is not a label for each text."""
+def _check_as_many(texts: Sized, labels: Sized) -> None:
     if len(texts) != len(labels):
         raise Any2VecError(f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')} were given, not as many")
 

@@ -37,6 +37,7 @@ class Savable:
     """Estimators that can be saved and loaded."""
 
     learned: ClassVar[tuple[str, ...]]
+    on_hub: ClassVar[bool] = True
     vectors_: Vectors
     report_: Report
     features: Any
@@ -191,6 +192,8 @@ class Savable:
         Any2VecError
             If there is nothing to save yet, huggingface_hub is not installed, or the Hub refuses or cannot be reached.
         """
+        if not self.on_hub:
+            raise Any2VecError(f"{type(self).__name__} is not for this: save it, and upload the folder")
         vectors = self._trained()
         public, usual = copy.copy(self), type(self)()
         given = {declared.name: getattr(self, declared.name) for declared in fields(cast("Any", self))}
@@ -234,6 +237,8 @@ class Savable:
             If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
             model of this class.
         """
+        if not cls.on_hub:
+            raise Any2VecError(f"{cls.__name__} is not for this: download the folder, and load it")
         folder = fetched(repo, revision=revision, token=token, cache_dir=cache_dir)
         if not (folder / MODEL).is_file():
             raise Any2VecError(f"{repo}: holds vectors, but no model: any2vec.Vectors.from_pretrained loads them")
