@@ -142,6 +142,9 @@ def make_folder(path, dim=100):
     labelled = ["__label__good a fine film of new york", "__label__bad a dull film and a terrible story"] * 100
     for name in ("reviews.train.txt", "reviews.test.txt"):
         (path / name).write_text("\n".join(labelled) + "\n", "utf-8")
+    rows = "".join(f"{label},{text}\n" for label in ("good", "bad") for text in (f"a {label} film", "the story") * 9)
+    for name in ("train.csv", "test.csv"):
+        (path / name).write_text("label,text\n" + rows, "utf-8")
     (path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
     shutil.copy(SPEECHES, path)
     (path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
