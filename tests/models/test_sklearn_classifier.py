@@ -246,3 +246,19 @@ def test_parameters_of_words_are_refused(name):
     value = {"window": 9, "sample": 1e-5, "model": "cbow", "context": "sum"}[name]
     with pytest.raises(Any2VecError, match=f"`{name}` is .*, which labels have no use for; leave it out"):
         Classifier(**{name: value}).check()
+
+
+@pytest.mark.parametrize("text", ["a fine film " * 100, "a fine \0 film"])
+def test_texts_without_labels_are_no_names_of_files(text):
+    with pytest.raises(Any2VecError, match="is a text; give the labels of the texts, too"):
+        Classifier(**HOW).fit([text] * 20)
+
+
+def test_only_mapped_rows_are_copied_to_memory(tmp_path):
+    model = Classifier(**HOW).fit(TEXTS, LABELS)
+    for name, copied in (("m", True), ("m.bin", False), ("m.ftz", False)):
+        model.save(tmp_path / name)
+        loaded = Classifier.load(tmp_path / name).model_
+        found = loaded.in_memory()
+        assert (found is not loaded) == copied
+        assert (found.scores(TEXTS) == loaded.scores(TEXTS)).all()

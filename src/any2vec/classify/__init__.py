@@ -26,13 +26,17 @@ def is_folder(path: Path) -> bool:
     return (path / META).is_file()
 
 
+def _check_ending(path: Path) -> None:
+    if path.suffix.lower() in _OF_OTHERS:
+        what = "a classifier is a folder, whose name has no such ending; or for fastText, a .bin or .ftz"
+        raise Any2VecError(f"{path}: {what}")
+
+
 def check_output(path: Path, *, force: bool = False) -> None:
     """Raise now what `save` would raise of the path."""
     from any2vec.classify import fasttext, model
 
-    if path.suffix.lower() in _OF_OTHERS:
-        what = "a classifier is a folder, whose name has no such ending; or for fastText, a .bin or .ftz"
-        raise Any2VecError(f"{path}: {what}")
+    _check_ending(path)
     if path.suffix.lower() in (FASTTEXT, QUANTIZED):
         check_writable(path, fasttext.KIND, force=force)
     else:
@@ -44,7 +48,7 @@ def save(model: "LabelModel", path: Path, *, force: bool = False, about: "Mappin
     from any2vec.classify.fasttext import save_fasttext
     from any2vec.classify.quantized import Quantized, quantize
 
-    check_output(path, force=force)
+    _check_ending(path)
     ending = path.suffix.lower()
     if ending == QUANTIZED and not isinstance(model.e, Quantized):
         model = quantize(model)

@@ -139,11 +139,6 @@ class LabelModel:
         """What predicts; made when it is first used."""
         return Predictor(self)
 
-    @cached_property
-    def averager(self) -> Predictor:
-        """What finds means of rows; made when it is first used."""
-        return Predictor(self, means=True)
-
     def predict(
         self, texts: Any, k: int = 1, threshold: float = 0.0, *, threads: int | None = None
     ) -> tuple[Any, NDArray[np.float32]]:
@@ -262,7 +257,7 @@ class LabelModel:
 
     def in_memory(self) -> Self:
         """Return the model with a copy of rows that a file has: in huge pages, many of them are found faster."""
-        if not isinstance(self.e, np.ndarray):
+        if not isinstance(self.e, np.ndarray) or not isinstance(self.e.base, np.memmap):
             return self
         e = zeros(self.e.shape, np.float32)
         e[:] = self.e

@@ -74,9 +74,9 @@ class Answers(NamedTuple):
 
 
 class Predictor:
-    """What a kernel needs of a model, besides its rows; with `means`, it finds means of rows, not labels."""
+    """What a kernel needs of a model, besides its rows."""
 
-    def __init__(self, model: "LabelModel", *, means: bool = False) -> None:
+    def __init__(self, model: "LabelModel") -> None:
         how = model.settings
         table = WordTable()
         table.add(WordCounts.of([encoded_word(word) for word in model.words], np.ones(len(model.words), np.int64)))
@@ -100,21 +100,25 @@ class Predictor:
         children = _children(model.label_counts) if tree and number > 1 else np.zeros((0, 2), np.int32)
         loss = _TREE if tree else _SOFTMAX if how.loss == "softmax" else _LOGISTIC
         offsets = np.arange(number, dtype=np.int64) * width
-        if means:
-            loss, number = _MEANS, model.e.shape[1]
-        self._number = number
         labels = _Labels(read_only(t.reshape(-1)), width, offsets, children, loss, number)
-        self._given = tuple(words), rows, tuple(sums), tuple(labels)
+        self._given, self._labels = (tuple(words), rows, tuple(sums)), labels
+        self._means = labels._replace(loss=_MEANS, number=model.e.shape[1])
         self._kernel = _kernel(add, ask, width, register_width())
 
-    def answers(self, text: NDArray[np.uint8], begin: int, end: int, lines: int, k: int, threshold: float) -> Answers:
-        """Predict k labels, or with 0 the probabilities of all, for ``text[begin:end]``: `lines`, each with its end."""
+    def answers(
+        self, text: NDArray[np.uint8], begin: int, end: int, lines: int, k: int, threshold: float, means: bool = False
+    ) -> Answers:
+        """Predict k labels, or with 0 the probabilities of all, for ``text[begin:end]``: `lines`, each with its end.
+
+        With `means`, and k = 0, find the means of rows.
+        """
+        labels = self._means if means else self._labels
         found = Answers(
             np.full((lines, k), -1, np.int32),
-            np.zeros((lines, k or self._number), np.float32),
+            np.zeros((lines, k or labels.number), np.float32),
             np.zeros((lines, 2), np.int32),
         )
-        self._kernel(text, begin, end, *self._given, k, np.float32(threshold), tuple(found))
+        self._kernel(text, begin, end, *self._given, tuple(labels), k, np.float32(threshold), tuple(found))
         return found
 
 

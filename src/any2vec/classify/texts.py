@@ -91,12 +91,12 @@ def answers_of(
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise Any2VecError(f"texts are {shown(texts)}; give a list of strings, or of lists of tokens")
     number = usable_cores() if threads is None else whole_number("threads", threads, 1)
-    predictor = model.averager if means else model.predictor
+    predictor = model.predictor
 
     def work(piece: tuple[int, list[Any]]) -> Answers:
-        return predictor.answers(*text_of(piece[1], model.settings, piece[0]), k, threshold)
+        return predictor.answers(*text_of(piece[1], model.settings, piece[0]), k, threshold, means)
 
-    found = list(ordered(work, _pieces(texts), number)) or [predictor.answers(*_NONE, k, threshold)]
+    found = list(ordered(work, _pieces(texts), number)) or [predictor.answers(*_NONE, k, threshold, means)]
     return found[0] if len(found) == 1 else Answers(*map(np.concatenate, zip(*found, strict=True)))
 
 

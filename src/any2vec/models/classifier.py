@@ -424,10 +424,9 @@ class Classifier(Word2Vec):
         return rows
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
-        names, several = self._given_labels
+        (names, several), earlier = self._given_labels, None
         if self._earlier:
-            names = {**self._earlier.names, **(names or {})}
-        earlier = self._earlier.model if self._earlier else None
+            names, earlier = {**self._earlier.names, **(names or {})}, self._earlier.model
         self._learned(trained_model(corpus, parts, self._settings, communicator, earlier), names, several)
 
     def _learned(self, model: LabelModel, names: Mapping[str, Any] | None, several: str) -> None:
