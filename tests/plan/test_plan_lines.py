@@ -44,7 +44,8 @@ def text_of(model, lines=LINES):
         ({}, ["pull-opt"]),
         (GRAMS | {"loss": "hierarchical"}, ["pull-opt"]),
         *(slow(GRAMS | {"loss": loss}, OF_PARTS) for loss in LOSSES),
-        slow({"subwords": "2-3", "buckets": 500, "min_count": 5, "wire": "float32", "rounds": 5}, OF_PARTS),
+        # not 5 rounds, whose slices would all begin where a topic of `TEXT` does
+        slow({"subwords": "2-3", "buckets": 500, "min_count": 5, "wire": "float32", "rounds": 7}, OF_PARTS),
     ],
 )
 def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, monkeypatch):
