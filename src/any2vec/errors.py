@@ -204,7 +204,7 @@ _OTHERWISE = {
     "cutoff dsub": "`any2vec quantize` has it",
     "qnorm": "`any2vec quantize` does it, unless --no-norms is given",
     "autotunevalidationfile autotunemetric autotunepredictions autotuneduration autotunemodelsize": "`any2vec tune "
-    "classify` tries settings",
+    "classify TEXT --validation FILE --size 2MB` tries settings",
     "subwords buckets features": "words have no parts here; `Word2Vec`, `any2vec words` and `any2vec nodes` train them",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",

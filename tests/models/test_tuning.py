@@ -7,8 +7,9 @@ import pytest
 from simulated import Said
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, DeepWalk, Doc2Vec, Word2Vec
+from any2vec import Any2VecError, Classifier, DeepWalk, Doc2Vec, Word2Vec
 from any2vec.cli import app
+from any2vec.evaluate.labels import evaluate_labels
 from any2vec.models import tuning
 from any2vec.models.tuned import Judge, Trial, Tuned, flags
 from any2vec.models.tuning import tune
@@ -129,6 +130,40 @@ def test_documents_and_vertices(quick, tmp_path):
     graph = [(i, (i + step) % 40) for i in range(40) for step in (1, 5)]
     how = {name: HOW[name] for name in ("dim", "window", "negative", "threads")}
     assert tune(DeepWalk(**how, walks=3, length=10), graph).trials
+
+
+LABELLED = [[*words, f"__label__{int(words[0][1:]) // 10}"] for words in SENTENCES]
+OF_LINES = {"dim": 8, "threads": 1, "cache": None, "verbose": False}
+
+
+@pytest.mark.parametrize("size", [None, 11_000])
+def test_classifiers_by_a_validation_text(quick, tmp_path, monkeypatch, size):
+    monkeypatch.setattr(tuning, "_OF_LINES", {"word_ngrams": 2})
+    (tmp_path / "valid.txt").write_text("\n".join(map(" ".join, LABELLED[400:])))
+    sizes, quantized = [], Classifier.quantized
+    monkeypatch.setattr(Classifier, "quantized", lambda self, **how: sizes.append(how) or quantized(self, **how))
+    how = {"validation": tmp_path / "valid.txt", "size": size}
+    found = tune(Classifier(**OF_LINES, alpha=0.5, epochs=5), LABELLED[:400], **how)
+    assert {flags(trial.settings) for trial in found.trials} == {"", "--word-ngrams 2"}
+    assert found.judge.name == "F1 on the validation text" + (", in 11 kB" if size else "")
+    assert sizes == [{"size": size}] * (len(found.trials) if size else 0)
+    model = Classifier(**OF_LINES, alpha=0.5, epochs=5).fit(LABELLED[:400])
+    of_model = model.quantized(**sizes[0]) if size else model.model_
+    right = evaluate_labels(of_model, map(" ".join, LABELLED[400:]))
+    assert found.values({})[0] == 100 * right.f1
+
+
+def test_validation_that_cannot_be(quick, tmp_path):
+    model, file = Classifier(**OF_LINES), tmp_path / "valid.txt"
+    with pytest.raises(Any2VecError, match=r"valid\.txt: no such file"):
+        tune(model, LABELLED, validation=file)
+    file.write_text("w1 w2\n")
+    with pytest.raises(Any2VecError, match="no line has a label"):
+        tune(model, LABELLED, validation=file)
+    with pytest.raises(Any2VecError, match="`size` is given; give the `validation` text"):
+        tune(model, LABELLED, size=10_000)
+    with pytest.raises(Any2VecError, match="`validation` is given, which is for a Classifier"):
+        tune(Word2Vec(**HOW), SENTENCES, validation=file)
 
 
 def test_what_diverges_is_not_chosen(quick, monkeypatch, tmp_path):

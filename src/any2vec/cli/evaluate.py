@@ -1,7 +1,7 @@
 """`any2vec evaluate`: how good vectors are."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,16 +17,14 @@ from any2vec.cli.help import Errors, HelpfulCommand
 from any2vec.cli.options import COMMENTS, argument, completing, graph_options, output_to, saying, setting, sign
 from any2vec.cli.training import check_apart
 from any2vec.cli.vectors import VectorsFile, figures
-from any2vec.corpus.scan import input_files
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
-from any2vec.evaluate.labels import evaluate_labels, write_labels_page
+from any2vec.evaluate.labels import evaluate_labels, lines_of, write_labels_page
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.inputs import naming, open_stream
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.io.shown import Console
 from any2vec.io.tables import Labels
@@ -173,7 +171,7 @@ def labels(
     apart = None if of_labels is None else Labels(of_labels, loaded.settings.prefix)
     if apart is not None and column is None:
         raise Any2VecError("--label-column is given; give the --column of the texts, too")
-    result = evaluate_labels(loaded, _lines(texts, column, apart), k, threshold, threads=threads)
+    result = evaluate_labels(loaded, lines_of(texts, column, apart), k, threshold, threads=threads)
     table = _table("label", "precision", "recall", "F1", "lines")
     for row in result.by_label()[:_LABELS_SHOWN]:
         figures_of = (_percent(100 * row[name]) for name in ("precision", "recall", "f1"))
@@ -262,13 +260,6 @@ def links(
     for result in results:
         table.add_row(result.operator, f"{result.auc:.4f}", f"{result.average_precision:.4f}", f"{result.tested:,}")
     _report(table, {result.operator: result.as_dict() for result in results}, json_file)
-
-
-def _lines(texts: list[str], column: str | None, labels: Labels | None) -> Iterator[str]:
-    """Yield the lines of text files, or the rows of tables."""
-    for file in input_files(texts, column, labels=labels) or ():
-        with open_stream(file) as (stream, _), naming(file):
-            yield from (line.decode("utf-8-sig", "replace") for line in stream)
 
 
 def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:

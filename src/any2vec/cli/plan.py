@@ -22,6 +22,7 @@ from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cli.words import NOT_OF_DOCUMENTS, GraphFile, Texts
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
+from any2vec.corpus.cache import size_of
 from any2vec.corpus.vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
@@ -306,6 +307,8 @@ tune = typer.Typer(
 )
 
 _CHECKPOINTS = ("checkpoint", "checkpoint_every", "checkpoint_minutes", "resume", "log", "patience", "hosts")
+_OF_LINES = ("validation", "size")  # options of classifiers alone
+_SIZE = "Judge the classifier quantized to so much, such as 2MB; with --validation."
 _TRIALS = "Keep the trials; a run that was stopped goes on."
 
 
@@ -318,6 +321,10 @@ def _tune(
     questions: Annotated[Path | None, setting("FILE", "Judge by these analogies.")] = None,
     pairs: Annotated[Path | None, setting("FILE", "Judge by the similarity of these pairs of words.")] = None,
     labels: Annotated[Path | None, setting("FILE", "Judge by how well these labels are predicted.")] = None,
+    validation: Annotated[
+        Path | None, setting("FILE", "Judge by how well the labels of these lines are predicted.")
+    ] = None,
+    size: Annotated[str | None, setting("SIZE", _SIZE)] = None,
     output: Annotated[Path | None, setting("TRIALS.json", _TRIALS, "--output", "-o")] = None,
     page: Annotated[Path | None, setting("PAGE.html", "Write a page with figures.")] = None,
     cache: shared.Cache = True,
@@ -326,7 +333,9 @@ def _tune(
 ) -> None:
     """Tune, and print what was found; `how` says how the source is read."""
     check_one_process("settings are tried", f"tune {command}")
-    judges = {name: file for name, file in (("questions", questions), ("pairs", pairs), ("labels", labels)) if file}
+    files = {"questions": questions, "pairs": pairs, "labels": labels, "validation": validation}
+    judges = {name: file for name, file in files.items() if file}
+    most = None if size is None else size_of(size, "--size")
     sources = [source] if isinstance(source, str) else source
     check_apart([*sources, *map(str, judges.values())], {"the trials": output, "the page": page})
     if page:
@@ -337,14 +346,15 @@ def _tune(
     if not cache:
         model.set_params(cache=None)
     with announcing_compilation(display.say):
-        found = search(model, source, minutes=minutes, output=output, force=force, **judges, **how)
+        found = search(model, source, minutes=minutes, size=most, output=output, force=force, **judges, **how)
     display.close()
     Console().print(_listed(found))
     Console().print(found.verdict, highlight=False, soft_wrap=True)
     if found.best:
         changed = [*_given(found.model(), without=found.best), flags(found.best)]
-        to = "MODEL" if command == "classify" else "VECTORS"
+        to = "VECTORS" if command != "classify" else "MODEL.bin" if size else "MODEL"
         line = ["any2vec", command, *map(quote, sources), f"-o {to}", *changed]
+        line += ["&& any2vec quantize MODEL.bin -o MODEL.ftz --size", quote(size)] if size else []
         Console().print(" ".join(line), highlight=False, markup=False, soft_wrap=True)
     if page:
         found.write_page(page, title=f"{Path(sources[0]).name}: settings of any2vec", force=force)
@@ -359,7 +369,7 @@ def _search_options(*without: str) -> Callable[[Callable[..., None]], Callable[.
 
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Word2Vec, without=_CHECKPOINTS)
-@_search_options("labels")
+@_search_options("labels", *_OF_LINES)
 def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of word vectors for CORPUS."""
     _tune(Word2Vec(**options), corpus, "words", {}, **given)
@@ -367,7 +377,7 @@ def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, 
 
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Doc2Vec, without=(*_CHECKPOINTS, *NOT_OF_DOCUMENTS))
-@_search_options("questions", "pairs")
+@_search_options("questions", "pairs", *_OF_LINES)
 def documents(texts: Texts, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of document vectors for TEXTS."""
     _tune(Doc2Vec(**options), texts, "documents", {}, **given)
@@ -377,14 +387,14 @@ def documents(texts: Texts, options: dict[str, Any], given: dict[str, Any]) -> N
 @shared.estimator_options(Classifier, without=(*_CHECKPOINTS, *NOT_OF_LABELS))
 @_search_options("questions", "pairs", "labels")
 def classify(text: LabelledText, options: dict[str, Any], given: dict[str, Any]) -> None:
-    """Find settings of a classifier for TEXT, judged by the loss on lines held out."""
+    """Find settings of a classifier for TEXT, judged by lines of a text apart, or by the loss on lines held out."""
     _tune(Classifier(**options), text, "classify", {}, **given)
 
 
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Node2Vec, without=_CHECKPOINTS)
 @graph_options
-@_search_options("questions", "pairs", "cache")
+@_search_options("questions", "pairs", "cache", *_OF_LINES)
 def nodes(source: GraphFile, options: dict[str, Any], how: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of vectors of the vertices of GRAPH."""
     with saying():

@@ -1,7 +1,7 @@
 """How well labels of lines are predicted: precision and recall, by label, and which labels are taken for others."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.classify.model import LabelModel
+from any2vec.corpus.scan import input_files
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import naming, open_stream
 from any2vec.io.shown import table
+from any2vec.io.tables import Labels
 from any2vec.report.page import Panel, write_panels
 
 _LINES = 1 << 14  # predicted at a time
@@ -137,6 +140,13 @@ def evaluate_labels(
     unknown = sum(wanted[name] for name in {*wanted} - {*model.labels})
     confused = dict(confusion.most_common())
     return LabelsResult(tuple(names), in_text, of_model, both, found, without, unknown, confused)
+
+
+def lines_of(texts: list[str], column: str | None, labels: Labels | None) -> Iterator[str]:
+    """Yield the lines of text files, or the rows of tables."""
+    for file in input_files(texts, column, labels=labels) or ():
+        with open_stream(file) as (stream, _), naming(file):
+            yield from (line.decode("utf-8-sig", "replace") for line in stream)
 
 
 def write_labels_page(result: LabelsResult, path: Path, title: str, *, force: bool = False) -> None:

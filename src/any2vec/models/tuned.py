@@ -12,8 +12,11 @@ import numpy as np
 from any2vec.errors import Any2VecError, counted
 from any2vec.evaluate.analogies import evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import evaluate_nodes
+from any2vec.evaluate.labels import evaluate_labels, lines_of
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
+from any2vec.io.memory import size as bytes_of
 from any2vec.io.shown import table
+from any2vec.io.tables import Labels
 from any2vec.models.estimator import Estimator
 from any2vec.plot.projection import colours
 from any2vec.report.page import Panel, legend_below, write_panels
@@ -40,15 +43,25 @@ class Judge:
 
     Analogies count by the percent of those asked, pairs of words by 100 times Spearman's correlation, labels of
     documents or vertices by Micro-F1 in percent, half of them trained on. Of several, the mean counts.
+
+    Classifiers count by F1 on the lines of `validation`, in percent; with `size`, after they are quantized to so many
+    bytes.
     """
 
     def __init__(
-        self, questions: Path | None = None, pairs: Path | None = None, labels: "Path | VertexLabels | None" = None
+        self,
+        questions: Path | None = None,
+        pairs: Path | None = None,
+        labels: "Path | VertexLabels | None" = None,
+        validation: Path | None = None,
+        size: int | None = None,
     ) -> None:
+        self.validation, self._size = validation, size
         self._questions = read_questions(questions) if questions else None
         self._pairs = read_pairs(pairs) if pairs else None
         self._labels = read_labels(labels) if isinstance(labels, Path) else labels
-        given = {"analogies": self._questions, "pairs": self._pairs, "labels": self._labels}
+        of_lines = "F1 on the validation text" + (f", in {bytes_of(size)}" if size else "")
+        given = {"analogies": self._questions, "pairs": self._pairs, "labels": self._labels, of_lines: validation}
         self.names = tuple(name for name, one in given.items() if one is not None)
 
     def check(self, known: Callable[[str], bool]) -> None:
@@ -66,6 +79,9 @@ class Judge:
 
     def value(self, model: Any) -> float:
         """Judge a model; larger is better."""
+        if self.validation:
+            small = model.model_ if self._size is None else model.quantized(size=self._size)
+            return 100 * evaluate_labels(small, self.lines(model), threads=model.threads).f1
         vectors: Vectors = getattr(model, "documents_", model.vectors_)
         found = [-model.report_.held_out[-1]] if not self.names else []
         if self._questions is not None:
@@ -76,6 +92,11 @@ class Judge:
             result = evaluate_nodes(vectors, self._labels, (0.5,), 3, skip_unknown=True)
             found.append(float(result.mean()[0]))
         return sum(found) / len(found)
+
+    def lines(self, model: Any) -> Iterator[str]:
+        """Yield the lines that a classifier is judged by."""
+        apart = Labels(model.label_column, model.label_prefix) if model.label_column else None
+        yield from lines_of([str(self.validation)], model.column, apart)
 
     def shown(self, value: float, deviation: float | None = None) -> str:
         """Write a value as users know it."""

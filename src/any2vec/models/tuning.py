@@ -15,14 +15,16 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import VertexLabels
 from any2vec.io.outputs import Kind, check_writable, json_of
+from any2vec.models.classifier import Classifier
 from any2vec.models.estimator import Estimator
 from any2vec.models.tuned import SEEDS, Judge, Trial, Tuned, flags, part_of_text
-from any2vec.options import as_path, plain_number
+from any2vec.options import as_path, plain_number, whole_number
 from any2vec.report import write_figures
 
 _RATES, _EPOCHS = (0.5, 1.0, 2.0, 4.0), (5, 10, 20, 40)  # what a loss can compare; rates are times the default
 _STEPS = (0.5, 2.0)  # from a rate, and from epochs, to the next
 _OTHERS = {"window": 10, "sample": 1e-4, "negative": 10}  # what only questions, pairs or labels can
+_OF_LINES = {"word_ngrams": 2, "subwords": "2-5"}  # the same of classifiers
 _FEWER = 3  # settings of which one is tried on a part of three times the size
 _LEAST, _LEAST_ASKED = 300_000, 1_500_000  # words of a part, about: questions say nothing of vectors of fewer
 _ENOUGH = 20  # runs with the defaults for which there is time: then steps on all of the text lead further than parts
@@ -43,6 +45,8 @@ def tune(
     questions: "str | Path | None" = None,
     pairs: "str | Path | None" = None,
     labels: "str | Path | VertexLabels | None" = None,
+    validation: "str | Path | None" = None,
+    size: int | None = None,
     output: "str | Path | None" = None,
     force: bool = False,
     **how: Any,
@@ -51,7 +55,8 @@ def tune(
 
     Tried are learning rates, the default times 1/2 to 4, and 5 to 40 epochs, unless `model` has others than the
     defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
-    and models, windows, negatives and subsampling are tried, too. If there is time for all settings on all of the text,
+    and models, windows, negatives and subsampling are tried, too; with `validation`, n-grams of words and characters.
+    If there is time for all settings on all of the text,
     they are tried there. If there is time for 20 runs, the search begins with the defaults. Else all settings are tried
     on a small part of the text, the best third of them on a part of three times the size, and so on (successive
     halving: Jamieson and Talwalkar, AISTATS 2016). From the best on all of the text, steps are made to half and twice
@@ -67,6 +72,10 @@ def tune(
         Time to spend.
     questions, pairs, labels : path, optional
         As of `any2vec evaluate`; `labels` are those of documents or vertices.
+    validation : path, optional
+        Of a `Classifier`: a text or table like `source`, on whose labels it is judged.
+    size : int, optional
+        Bytes that the classifier may have as a `.ftz`: it is quantized to them before it is judged.
     output : path, optional
         File of trials, as JSON: a run that was stopped goes on from it.
     force : bool
@@ -86,8 +95,14 @@ def tune(
     """
     if not (plain_number(minutes) or 0) > 0:
         raise Any2VecError(f"`minutes` is {shown(minutes)}; it must be a number above 0, such as 10")
-    paths = [None if one is None else as_path(one) for one in (questions, pairs)]
-    judge = Judge(paths[0], paths[1], _labels(labels))
+    asked, compared, lines = (None if one is None else as_path(one) for one in (questions, pairs, validation))
+    if validation is not None and not isinstance(model, Classifier):
+        raise Any2VecError("`validation` is given, which is for a Classifier; leave it out")
+    if size is not None and validation is None:
+        raise Any2VecError("`size` is given; give the `validation` text, too")
+    judge = Judge(asked, compared, _labels(labels), lines, None if size is None else whole_number("size", size, 1))
+    if lines:
+        next(judge.lines(model), None)  # it can be read
     search = _Search(model, judge, None if output is None else as_path(output), force, minutes)
     search.read(source, **how)
     with suppress(KeyboardInterrupt):
@@ -147,9 +162,9 @@ class _Search:
     def go(self) -> None:
         """Try settings until the time is over."""
         candidates = list(self._candidates())
-        if not candidates:
+        if not candidates and next(self._steps({}), None) is None:
             raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
-        least = _LEAST_ASKED if self._judge.names else _LEAST
+        least = _LEAST_ASKED if self._judge.names and not self._judge.validation else _LEAST
         smallest = max((part for part in _PARTS if part * self._words <= least), default=_PARTS[0])
         self._try({}, smallest)  # compiles
         trial = self._try({}, smallest, self._model.seed + 1)
@@ -185,7 +200,7 @@ class _Search:
         """Yield settings one step away: another rate, other epochs, another model, or one option more."""
         model, epochs = settings.get("model", self._model.model), settings.get("epochs", self._epochs)
         rate = self._with(settings).initial_alpha / self._with({"model": model}).initial_alpha
-        others = {name: settings[name] for name in _OTHERS if name in settings}
+        others = {name: settings[name] for name in self._others if name in settings}
         for factor in _STEPS:
             if "alpha" in self._free:
                 yield self._settings(model, factor * rate, epochs, others)
@@ -193,7 +208,7 @@ class _Search:
                 yield self._settings(model, rate, math.ceil(factor * epochs), others)
         yield from (self._settings(other, rate, epochs, others) for other in self._models if other != model)
         if self._judge.names:  # these change what a loss means
-            yield from (settings | {name: value} for name, value in _OTHERS.items() if name in self._free)
+            yield from (settings | {name: value} for name, value in self._others.items() if name in self._free)
 
     def _settings(self, model: str, rate: float, epochs: int, others: Mapping[str, Any] = {}) -> dict[str, Any]:
         """Write a choice as what differs from the defaults; the rate is times the default of its model."""
@@ -204,8 +219,14 @@ class _Search:
 
     @cached_property
     def _free(self) -> set[str]:
-        """The options that have their defaults."""
-        return {one.name for one in fields(self._model) if getattr(self._model, one.name) == one.default}
+        """The options that have their defaults, of those that the estimator uses."""
+        own = {one.name for one in fields(self._model) if getattr(self._model, one.name) == one.default}
+        return own - {*self._model.unused}
+
+    @property
+    def _others(self) -> dict[str, Any]:
+        """What is tried besides rates and epochs, unless losses are compared."""
+        return _OF_LINES if self._judge.validation else _OTHERS
 
     @cached_property
     def _models(self) -> tuple[str, ...]:
