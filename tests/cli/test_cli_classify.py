@@ -100,6 +100,7 @@ def test_lines_of_labels_alone(run, tmp_path):
     [
         ("", (), "text: empty"),
         ("a b c\n" * 9, (), "no line has a label, a word that begins with '__label__', such as '__label__good a film'"),
+        ("__label__a b c\n__label__b\n" * 9, ("--min-count", "10"), "--min-count 10 leaves no word; lower it"),
         ("__label__a b c\n" * 9, (), "all lines have the label 'a'; two labels are needed"),
         (LINES, ("--label-prefix", "#"), "begins with '#', such as '#good a film'"),
         (LINES, ("--label-prefix", ""), "--label-prefix is ''; it must be a text without whitespace"),

@@ -27,6 +27,7 @@ from any2vec.models.lines import (
     NO,
     GivenModel,
     as_read,
+    check_rows,
     labelled,
     loaded,
     share_of_right,
@@ -416,8 +417,7 @@ class Classifier(Word2Vec):
             communicator=communicator or alone(),
         )
         rows = replace(rows, weights=weights_of(self.class_weight, rows.names, rows.label_counts))
-        if "" in rows.names:
-            raise Any2VecError(f"a line has the label {shown(self.label_prefix)}, without a name; name it")
+        check_rows(rows, len(corpus.vocabulary), self.label_prefix, self.min_count)
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
         self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {counted(len(rows.label_counts), 'label')}")

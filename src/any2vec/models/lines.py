@@ -109,6 +109,14 @@ def loaded(path: Path) -> tuple[LabelModel, dict[str, Any] | None, dict[str, Any
         raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
 
 
+def check_rows(rows: LineRows, words: int, prefix: str, min_count: int) -> None:
+    """Refuse labels without a name, and a `min_count` that no word has; of `words`, some are labels."""
+    if "" in rows.names:
+        raise Any2VecError(f"a line has the label {shown(prefix)}, without a name; name it")
+    if words > len(rows.label_counts) and not len(rows.own_words) and not len(rows.ids):
+        raise Any2VecError(f"`min_count={min_count}` leaves no word; lower it")
+
+
 def trained_model(
     corpus: Corpus,
     matrices: list[Matrices],
