@@ -78,7 +78,7 @@ def check_in_fasttext(given, path, wanted=None):
     import fasttext
 
     sys.path.insert(0, str(FILES))
-    from make import answers
+    from make_classifiers import answers
 
     save_fasttext(given, path)
     theirs = answers(fasttext.load_model(str(path)), GOLDEN["lines"])
@@ -150,8 +150,8 @@ def test_models_of_words_and_classifiers_are_told_apart():
     assert "</s>" in load(FILES / "words.bin").words
     with pytest.raises(Any2VecError, match=r"a classifier of fastText \(supervised\); `any2vec predict` and"):
         load(FILES / "pruned.ftz")
-    with pytest.raises(Any2VecError, match=r"make\.py: is no model of fastText"):
-        load_fasttext(FILES / "make.py")
+    with pytest.raises(Any2VecError, match=r"make_classifiers\.py: is no model of fastText"):
+        load_fasttext(FILES / "make_classifiers.py")
 
 
 HEAD = 8 + 12 * 4 + 8  # bytes before the dictionary

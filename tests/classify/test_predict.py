@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from marks import slow
 from naive_lines import naive_probabilities, naive_rows
 
 from any2vec.classify.model import LOSSES, LabelModel, LineSettings
@@ -70,7 +71,7 @@ def test_the_plain_twin(name, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("labels", "dim"), [(1, 1), (2, 100), (70, 16), (301, 33)])
+@pytest.mark.parametrize(("labels", "dim"), [(1, 1), slow(2, 100), (70, 16), slow(301, 33)])
 def test_sizes(loss, labels, dim):
     model = model_of(loss, labels, dim, word_ngrams=2, buckets=9)
     lines = LINES * 20  # more than are scored together

@@ -1,5 +1,6 @@
 """`Classifier`: the kernel beside its plain twin; the same bits by all schemes; what it takes and refuses."""
 
+import itertools
 import json
 from contextlib import nullcontext
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 import naive_labels
 import numpy as np
 import pytest
+from marks import slow_but
 from naive_labels import PREFIX
 
 from any2vec import Any2VecError, Classifier
@@ -58,8 +60,17 @@ def by_hand(text, model, loss, characters=None, weights=None):
     return rows, e, t, losses
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("options", [{}, {"word_ngrams": 3, "buckets": 50}, {"subwords": "2-3", "min_count": 2}])
+KINDS = [{}, {"word_ngrams": 3, "buckets": 50}, {"subwords": "2-3", "min_count": 2}]
+
+
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    slow_but(
+        [*((loss, {}) for loss in LOSSES), *(("softmax", options) for options in KINDS)],
+        itertools.product(LOSSES, KINDS),
+        unpacked=True,
+    ),
+)
 def test_training_equals_the_naive(loss, options):
     text = lines(several=loss != "softmax" or "subwords" in options)
     model = Classifier(dim=20, epochs=3, alpha=0.5, threads=1, seed=7, loss=loss, **{"buckets": 1000, **options})

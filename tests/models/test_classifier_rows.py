@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import slow, slow_but
 from test_classifier import by_hand, lines
 
 from any2vec import Any2VecError, Classifier, Word2Vec
@@ -10,7 +11,7 @@ from any2vec.classify.model import LOSSES
 HOW = {"dim": 20, "epochs": 2, "alpha": 0.5, "threads": 1}
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", slow_but(["softmax", "ova"], LOSSES))
 def test_weights_equal_the_naive(loss):
     text = lines(several=True)
     model = Classifier(**HOW, loss=loss, class_weight={"fruit": 4, "sky": 2, "tools": 1}).fit(text)
@@ -32,7 +33,7 @@ def test_balanced_weights():
         Classifier(**HOW, class_weight="x=2").fit(text)
 
 
-@pytest.mark.parametrize("hosts", [1, 3])
+@pytest.mark.parametrize("hosts", [1, slow(3)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_frozen_words_keep_their_vectors(hosts, threads):
     text = lines(300)
@@ -48,7 +49,7 @@ def test_frozen_words_keep_their_vectors(hosts, threads):
         Classifier(**how, frozen=True, subwords="2-3").fit(text)
 
 
-@pytest.mark.parametrize("loss", ["softmax", "ova", "negative"])
+@pytest.mark.parametrize("loss", ["softmax", slow("ova"), slow("negative")])
 @pytest.mark.parametrize("more", [{}, {"word_ngrams": 2}, {"subwords": "2-3"}])
 def test_going_on(loss, more, tmp_path):
     """With a rate of nearly 0, texts have the scores of before; a warm start has the bits of a saved one."""

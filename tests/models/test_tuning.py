@@ -254,7 +254,7 @@ def test_the_command(quick, tmp_path, monkeypatch):
     assert "--alpha 0.1" in result.output
     assert (tmp_path / "page.html").exists()
     (tmp_path / "friends.edges").write_text("".join(f"{i} {(i + 1) % 20}\n" for i in range(20)))
-    result = CliRunner().invoke(app, ["tune", "nodes", "friends.edges", *how[:4], "--threads", "1", "--walks", "2"])
+    result = CliRunner().invoke(app, ["tune", "nodes", "friends.edges", *how[:6], "--threads", "1", "--walks", "2"])
     assert result.exit_code == 0, result.output
     assert "Judged by loss held out" in result.output
     result = CliRunner().invoke(app, ["tune", "documents", "text.txt", *how])

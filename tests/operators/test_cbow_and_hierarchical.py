@@ -185,7 +185,7 @@ def test_samples_per_pair():
     np.testing.assert_allclose(kept_counts(counts, 0), counts)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), slow_but(FOUR[2:3], FOUR, unpacked=True))
+@pytest.mark.parametrize(("model", "loss", "context"), slow_but([], FOUR, unpacked=True))
 def test_threads_learn_as_one_does(model, loss, context):
     groups = [[f"{kind}{i}" for kind in ("cat", "dog", "cow", "hen")] for i in range(100)]
     sentences = [groups[i] for i in np.random.default_rng(1).integers(0, len(groups), 15_000)]

@@ -41,7 +41,7 @@ def test_some_calls_fail(tmp_path, group):
         assert not any(problems), problems
 
 
-@pytest.mark.parametrize("name", ["run of a file", "phrases, twice", slow("run of walks")])
+@pytest.mark.parametrize("name", ["run of a file", slow("phrases, twice"), slow("run of walks")])
 def test_no_page_is_given(tmp_path, name):
     """Each map of a run fails, of memory and of a file."""
     operation = next(one for one in GROUPS["runs"]() if one.name == name)
