@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from any2vec.vectors import Vectors, load
     from any2vec.vectors.files import save
     from any2vec.vectors.sharded import ShardedVectors
-    from any2vec.version import __version__
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Any2VecError",
@@ -40,7 +41,6 @@ _MODULES = {
     "ShardedVectors": "any2vec.vectors.sharded",
     "Vectors": "any2vec.vectors",
     "Word2Vec": "any2vec.models",
-    "__version__": "any2vec.version",
     "load": "any2vec.vectors",
     "save": "any2vec.vectors.files",
     "tune": "any2vec.models.tuning",

@@ -18,8 +18,8 @@ from any2vec.operators.tiles import dots
 from any2vec.sync import balance as balance_file
 from any2vec.sync.balance import Balance, is_due
 from any2vec.sync.channel import Channel, Partition
-from any2vec.sync.masters import Changes
-from any2vec.sync.rebalancing import Rebalancing, row_sample
+from any2vec.sync.combiners.quadratic import row_sample
+from any2vec.sync.masters import Changes, Rebalancing
 from any2vec.sync.scheme import Scheme
 
 V, DIM = 40, 6

@@ -12,8 +12,7 @@ from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, t
 from any2vec.operators.matrices import new_matrices
 from any2vec.report import Report
 from any2vec.report.rounds import KEYS
-from any2vec.sync.pulled import Pulled
-from any2vec.sync.replicated import Replicated
+from any2vec.sync.rows import Pulled, Replicated
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.wire import WIRES
 from any2vec.training.row_host import RowHost

@@ -11,7 +11,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.report import Report
 from any2vec.sync import balance
-from any2vec.sync.replicated import NEARLY, RepModelOpt
+from any2vec.sync.rows import NEARLY, RepModelOpt
 from any2vec.sync.wire import SCALE, WIRES
 
 OF_ROWS = ["rep-naive", "rep-opt", "pull-base", "pull-opt", "server"]

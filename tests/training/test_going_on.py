@@ -27,7 +27,7 @@ from any2vec.operators.base import RowTable
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.targets import alias_table, probabilities
-from any2vec.training.blend import Blend
+from any2vec.training.listeners import Blend
 
 HOW = {**SIZES["window"], "min_count": 1, "threads": 1, "epochs": 2, "alpha": 0.05, "cache": None}
 STILL = 1e-30  # a learning rate that changes no number

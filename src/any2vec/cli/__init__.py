@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from any2vec import __version__
 from any2vec.cli.help import (
     ALL,
     Errors,
@@ -19,7 +20,6 @@ from any2vec.cli.help import (
 )
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
-from any2vec.version import __version__
 
 __all__ = ["COMMANDS", "Command", "Commands", "app", "main"]
 

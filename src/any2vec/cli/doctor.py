@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from any2vec import __version__
 from any2vec.cli.help import print_facts
 from any2vec.cli.options import completing, setting
 from any2vec.cluster.machine import check_launcher, core_ids, core_quotas, usable_cores
@@ -22,7 +23,6 @@ from any2vec.errors import Any2VecError, installing, is_installed, shown
 from any2vec.io.memory import size
 from any2vec.io.shown import Console
 from any2vec.private import distrust
-from any2vec.version import __version__
 
 _EXTRAS = {
     "mpi": "mpi4py",

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
+from any2vec import __version__
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
@@ -23,7 +24,6 @@ from any2vec.vectors import Vectors
 from any2vec.vectors.files import NATIVE, refuse_foreign, save
 from any2vec.vectors.files.hub import fetched, upload, without_files
 from any2vec.vectors.files.native import MODEL, load_documents, load_with_model, save_native
-from any2vec.version import __version__
 
 _VERSION = 1
 _NEVER = ("callbacks", "features", "log", "on_round", "verbose")

@@ -21,7 +21,7 @@ from any2vec.sync import SCHEMES
 from any2vec.sync.balance import is_due
 from any2vec.sync.channel import Partition
 from any2vec.sync.combiners import Combiner
-from any2vec.sync.replicated import NEARLY
+from any2vec.sync.rows import NEARLY
 from any2vec.sync.wire import wire_of
 
 _ID = _COUNT = 4  # bytes

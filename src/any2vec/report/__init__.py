@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from any2vec import __version__
 from any2vec.io.outputs import Kind, check_writable, json_of, replacing_file
 from any2vec.report.rounds import Rounds
-from any2vec.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,8 +2,7 @@
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.sync.columns import Columns
-from any2vec.sync.pulled import PullModelBase, PullModelOpt, Server
-from any2vec.sync.replicated import RepModelNaive, RepModelOpt
+from any2vec.sync.rows import PullModelBase, PullModelOpt, RepModelNaive, RepModelOpt, Server
 from any2vec.sync.scheme import Scheme
 
 __all__ = ["AUTO", "SCHEMES", "Scheme", "scheme_of"]

@@ -8,8 +8,8 @@ Where words have several rows, each row of e gets the whole gradient of their me
 counts as what it is of a word, or in CBOW of a context (`Operator.shares`).
 
 B is additive over rows and hosts, so what it should be after a round is known: what it was, and what each host added.
-The masters are multiplied by the symmetric G that makes it so (`rebalancing`). What is missing is measured on a sample
-of rows that has all of the hottest (they change most), and summed up until a correction is due.
+The masters are multiplied by the symmetric G that makes it so (`masters.Rebalancing`). What is missing is measured on a
+sample of rows that has all of the hottest (they change most), and summed up until a correction is due.
 """
 
 import time
@@ -24,8 +24,8 @@ from any2vec.io.memory import is_finite
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
-from any2vec.sync.masters import Changes, find
-from any2vec.sync.rebalancing import Rebalancing, row_sample
+from any2vec.sync.combiners.quadratic import row_sample
+from any2vec.sync.masters import Changes, Rebalancing, find
 from any2vec.sync.wire import added, scale_of
 
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured

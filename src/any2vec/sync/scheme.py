@@ -25,8 +25,7 @@ from any2vec.samples.windows import Slice
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel, Partition
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
-from any2vec.sync.masters import Changes, Combined, check_updates, merge
-from any2vec.sync.rebalancing import Rebalancing
+from any2vec.sync.masters import Changes, Combined, Rebalancing, check_updates, merge
 from any2vec.sync.wire import Wire, wire_of
 
 

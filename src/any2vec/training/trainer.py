@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from any2vec import __version__
 from any2vec.cluster.communicator import Communicator, LostHostError, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
@@ -22,18 +23,16 @@ from any2vec.sync import AUTO, scheme_of
 from any2vec.sync.channel import Partition
 from any2vec.sync.scheme import check_memory
 from any2vec.sync.wire import USUAL
-from any2vec.training.blend import Blend
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.choice import choose, partition_of, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
-from any2vec.training.listeners import AfterEpoch, Checkpointing, Checks, HeldOut
+from any2vec.training.listeners import AfterEpoch, Blend, Checkpointing, Checks, HeldOut
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.row_host import RowHost
 from any2vec.training.run import Run
 from any2vec.training.state import Start, TrainingState
-from any2vec.version import __version__
 
 
 def train(

@@ -38,8 +38,7 @@ from any2vec.operators.merging import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots, register_width
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
-from any2vec.sync.combiners.quadratic import QuadraticModel
-from any2vec.sync.rebalancing import row_sample
+from any2vec.sync.combiners.quadratic import QuadraticModel, row_sample
 
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a matrix that are all sampled: by all hosts together; by each
 _ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors; one by one, if along fewer
