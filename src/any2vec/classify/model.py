@@ -34,8 +34,7 @@ from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.io.temporary import FolderReader, read_folder
 from any2vec.options import as_path, typed
 from any2vec.samples.targets import huffman_paths
-from any2vec.vectors.files.native import MODEL, TENSORS, WORDS, read_json, read_vocabulary
-from any2vec.vectors.files.shard import ids_to_tensor, tensor_to_ids
+from any2vec.vectors.files.native import MODEL, TENSORS, WORDS, ids_to_tensor, read_json, read_vocabulary, tensor_to_ids
 from any2vec.vectors.index import digest, digest_of_rows
 
 LOSSES = ("softmax", "hierarchical", "negative", "ova")

@@ -25,7 +25,7 @@ from any2vec.io.outputs import Kind, has_mark, write_in_host_order
 from any2vec.models import Estimator, Word2Vec
 from any2vec.training.progress import Display
 from any2vec.vectors.files import VECTORS, Format, check_output, save
-from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.files.native import Shard
 from any2vec.vectors.files.word2vec import binary_rows, check_words, load_binary, load_text, six_decimals, text_rows
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.maps import check_classes, classes

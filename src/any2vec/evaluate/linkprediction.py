@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, library, shown
 from any2vec.evaluate.linksplit import Link
-from any2vec.graph.graph import Graph
-from any2vec.graph.names import VertexIds
+from any2vec.graph.graph import Graph, VertexIds
 from any2vec.graph.readers import read_graph
 from any2vec.io.memory import check_finite
 from any2vec.options import whole_number

@@ -5,10 +5,10 @@ The modules, in the order in which edges pass through them:
 - `readers`: `read_graph`, the whole way, and `FILE_FORMATS`. `reading`: its options, checked.
 - `edgelist`: edge lists and adjacency lists, files of text, written in a `dialect`, in blocks that `parse`
   turns into edges.
-- `sources`: objects of Python, tables, matrices, and graphs of other libraries. `names`: what a vertex is called.
+- `sources`: objects of Python, tables, matrices, and graphs of other libraries.
 - `numbering`: vertices by first occurrence.
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows).
-- `graph`: what the user gets, with the kinds of vertices, which `vertex_kinds` reads.
+- `graph`: what the user gets, with names and kinds of vertices; `vertex_kinds` reads the kinds.
 - `shares` is for hosts none of which holds the whole graph.
 - `vertex_labels` reads the classes of vertices, for evaluation alone.
 """

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, counted
 from any2vec.graph.csr import CSR, Edges, both_noted, build_csr
-from any2vec.graph.graph import Graph, Kinds, count_loops
-from any2vec.graph.names import names_of_vertices
+from any2vec.graph.graph import Graph, Kinds, count_loops, names_of_vertices
 from any2vec.io.memory import zeros
 
 DECIMAL_COMMA = re.compile(rb"[^\w,;|]*[\d.,' ]*,\d+(\.\d+)?([eE][+-]?\d+)?[^\w,;|]*")

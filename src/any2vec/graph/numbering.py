@@ -11,8 +11,7 @@ from any2vec.corpus.word_table import PADDING, WordCounts, WordTable, copy_words
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import EdgeTable
 from any2vec.graph.csr import NONE, Edges, Ints, Longs
-from any2vec.graph.graph import GROUP, Kinds, Names
-from any2vec.graph.names import names_of_vertices
+from any2vec.graph.graph import GROUP, Kinds, Names, names_of_vertices
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 

@@ -7,8 +7,7 @@ from typing import Any
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions, only_comments, quoted, skipped_comments
 from any2vec.graph.dialect import JSON, guess_delimiter
-from any2vec.graph.graph import Kinds
-from any2vec.graph.names import vertex_name
+from any2vec.graph.graph import Kinds, vertex_name
 from any2vec.graph.parse import SPACES, split_fields, without_quoted
 from any2vec.io.inputs import BOM, HEAD, OF_NUL, InputFile, check_unchanged, foreign, naming, open_stream
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import HEADER, ReadOptions
-from any2vec.graph.names import label_name, vertex_name
+from any2vec.graph.graph import label_name, vertex_name
 from any2vec.graph.readers import GraphWarning, detect_format
 from any2vec.graph.reading import checked_text, graph_file
 from any2vec.graph.sources.matrices import load_mat

@@ -27,7 +27,7 @@ from any2vec.spark.base import (
 )
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.vectors import Vectors, load
-from any2vec.vectors.files.shard import parts_to_meta, settings_of
+from any2vec.vectors.files.native import parts_to_meta, settings_of
 
 ROWS = "id long, word string, count long, vector array<float>, own array<float>"
 """Columns of a saved model: words by id, with rows of their own if they have parts; then parts, without words."""

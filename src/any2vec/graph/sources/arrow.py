@@ -10,7 +10,7 @@ from any2vec.corpus.word_table import PADDING, WordCounts, WordTable
 from any2vec.errors import Any2VecError, is_installed, shown
 from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights
 from any2vec.graph.csr import Edges
-from any2vec.graph.names import whole_numbers
+from any2vec.graph.graph import whole_numbers
 from any2vec.graph.numbering import NO_COLON, kinds_of_names, number_vertices
 from any2vec.graph.reading import Chosen, chosen_columns, titled
 from any2vec.io.inputs import InputFile

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, counted, is_installed, shown
 from any2vec.graph.build import EdgeTable, ReadOptions, number_of, unread_noted, weight_column, weights_of_objects
 from any2vec.graph.csr import Edges
-from any2vec.graph.graph import Kinds
-from any2vec.graph.names import VertexIds, label_name, vertex_column, vertex_name, whole_numbers
+from any2vec.graph.graph import Kinds, VertexIds, label_name, vertex_column, vertex_name, whole_numbers
 from any2vec.graph.numbering import NO_COLON, kinds_of_names
 from any2vec.graph.reading import EXPECTED, Chosen, chosen_columns, having, titled
 from any2vec.graph.sources.arrow import from_arrow, is_plain, plain_table, selected

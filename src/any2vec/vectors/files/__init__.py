@@ -21,8 +21,7 @@ from any2vec.io.outputs import Kind, check_writable, refusals, start_of
 from any2vec.io.temporary import read_folder
 from any2vec.options import as_path
 from any2vec.vectors.files.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
-from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native, meta_of, save_native
-from any2vec.vectors.files.shard import Shard, make_shard
+from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, Shard, load_native, make_shard, meta_of, save_native
 from any2vec.vectors.files.word2vec import (
     LONGEST_WORD,
     check_words,

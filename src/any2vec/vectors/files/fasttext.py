@@ -23,7 +23,7 @@ from any2vec.io.compression import open_compressed
 from any2vec.io.memory import blocks, check_finite, write_all
 from any2vec.io.outputs import refusals, replacing, start_of
 from any2vec.io.temporary import not_followed
-from any2vec.vectors.files.shard import Shard, check_same_parts
+from any2vec.vectors.files.native import Shard, check_same_parts
 from any2vec.vectors.files.word2vec import Reader, first_of_each
 from any2vec.vectors.lookup import HIERARCHICAL, NEGATIVE, Lookup
 from any2vec.vectors.parts import Parts

@@ -15,7 +15,7 @@ from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.compression import compression_of, open_compressed
 from any2vec.io.memory import blocks, decimals, first_not_finite
 from any2vec.io.outputs import write_in_host_order
-from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.files.native import Shard
 from any2vec.vectors.lookup import Lookup, repeats
 
 BLOCK_BYTES = 1 << 22
