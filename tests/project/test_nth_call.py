@@ -22,7 +22,7 @@ from any2vec.vectors.export import TARGETS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is open is listed in /proc")
 
-SOME = 2  # faults of an operation
+SOME = 1  # faults of an operation
 
 
 def some(faults, name):

@@ -102,7 +102,8 @@ def run(command, folder, monkeypatch):
 def smaller(given):
     """Give a command small options; `--hosts` only if it is there."""
     given = [*given]
-    for option, value in SMALL.get(given[0], {}).items():
+    small = SMALL.get(given[1], SHORT) if given[0] == "tune" else SMALL.get(given[0], {})
+    for option, value in small.items():
         if option in given:
             given[given.index(option) + 1] = value
         elif option != "--hosts":

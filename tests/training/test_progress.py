@@ -5,18 +5,16 @@ import copy
 import io
 import os
 import pickle
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from kernels import copy_kernels
 from numba import njit
 from rich.console import Console
 from simulated import Said
 
 from any2vec import Word2Vec
-from any2vec.private import make_private
 from any2vec.training import progress
 from any2vec.training.progress import (
     COMPILING,
@@ -128,12 +126,7 @@ def test_kernels_are_compiled_once_and_the_next_run_compiles_nothing(tmp_path):
         assert "0 words/s," not in ran.stderr
         return names
 
-    # what was compiled before serves here, but for what counts
-    for found in Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nb?"):
-        if not found.name.startswith(("kernel.", "merging.")):
-            to = tmp_path / "kernels" / found.relative_to(os.environ["NUMBA_CACHE_DIR"])
-            make_private(to.parent)
-            shutil.copyfile(found, to)
+    copy_kernels(tmp_path / "kernels", without=("kernel.", "merging."))
     (tmp_path / "text").write_text("a b c a b c\n" * 5000)
     assert "merge_due" not in compiled("--threads 1")
     names = compiled("--threads 2")
