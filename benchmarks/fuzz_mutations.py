@@ -10,6 +10,7 @@ import random
 import re
 import struct
 from collections.abc import Callable
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,11 @@ def mutated(data: bytes, seeds: list[bytes], chance: random.Random, of_bytes: By
     return PART.join(parts)
 
 
+_UNLIKE = (  # what those raise that change a part, where it is damaged already
+    ValueError, KeyError, TypeError, OverflowError, SyntaxError, struct.error, RecursionError, EOFError, TokenError,
+)  # fmt: skip
+
+
 def _part(part: bytes, chance: random.Random, of_bytes: Bytes) -> bytes:
     """Mutate a part, one time in four as any bytes."""
     how = next((how for known, how in STRUCTURES if known(part)), None)
@@ -124,7 +130,7 @@ def _part(part: bytes, chance: random.Random, of_bytes: Bytes) -> bytes:
         try:
             with np.errstate(all="ignore"):
                 return how(part, chance)
-        except (ValueError, KeyError, TypeError, OverflowError, SyntaxError, struct.error, RecursionError, EOFError):
+        except _UNLIKE:
             pass
     return damaged(part, chance) if chance.random() < 0.3 else of_bytes(part)
 

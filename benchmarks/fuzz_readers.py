@@ -483,7 +483,8 @@ def use_run(report: Any, path: Path) -> None:
 def use_graph(graph: Any, path: Path) -> None:
     """Look at a graph; train on one of 32, by the size of its file."""
     names = list(graph.names)
-    assert len(graph) == len(names) == len(set(names))
+    assert len(graph) == len(names)
+    assert len(set(names[:100_000])) == min(len(names), 100_000)
     assert all(isinstance(name, str) for name in names)
     assert graph.weights is None or (np.isfinite(graph.weights).all() and (graph.weights > 0).all()), "weights"
     assert graph.edges >= 0
@@ -634,8 +635,8 @@ READERS = {
     "model": Reader(models, folder_of(MODEL), load_model, use_model, spare=OF_A_WORD),
     "index": Reader(indexes, indexed, load_index, use_index),
     "log": Reader(runs, file("run.json"), read_report, use_run),
-    "npz": Reader(arrays, zipped, graph, use_graph),
-    "mat": Reader(matlab, file("g.mat"), graph, use_graph),
+    "npz": Reader(arrays, zipped, graph, use_graph, spare=64 * MIB),  # of vertices that a shape declares
+    "mat": Reader(matlab, file("g.mat"), graph, use_graph, spare=64 * MIB),
     "parquet-edges": Reader(edge_columns, in_parquet, graph, use_graph, spare=64 * MIB),
     "parquet-text": Reader(text_columns, in_parquet, read_texts, spare=64 * MIB),
     "kinds": Reader(texts(*KINDS_), file("k.kinds"), read_kinds, use_graph),

@@ -150,6 +150,15 @@ def test_known_hashes_of_fasttext():
     assert longer_gram(np.uint64(first_gram(np.int32(-1))), np.int32(2)) == (-116049371 + 2) % 2**64
 
 
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hierarchical"])
+def test_scores_that_are_not_finite(loss):
+    model = model_of(loss)
+    model.t[1::2], model.e[:] = 3e38, 3e38
+    for k in (1, -1):
+        assert np.isfinite(model.predict(LINES, k)[1]).all()
+    assert np.isfinite(model.scores(LINES)).all()
+
+
 def test_explanations():
     model = model_of("ova", word_ngrams=2, least=2, most=3, buckets=300, share=0.7)
     line = "the cat größe cat the cat unknown"
@@ -160,6 +169,7 @@ def test_explanations():
     names = [name for name, _ in parts]
     assert len(set(names)) == len(names)
     assert {"the", "cat", "</s>"} <= set(names)
+    assert model.explain(line.split(), "l2") == parts
     alone = dict(model_of("ova").explain("the x x", "l1"))
     e, t = model_of("ova").e, model_of("ova").t
     assert np.isclose(alone["x"], 2 * e[8] @ t[1] / 4)

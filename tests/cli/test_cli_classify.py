@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -189,6 +190,12 @@ def test_predict_for_tables(run, tmp_path, saved):
         result = run("predict", saved / "m", "t.csv", "--column", "text", "-o", name)
         assert result.exit_code == 0
         assert result.stderr == f"labels of 2 lines are in {name}\n"
+    pq.write_table(pa.table({"text": ["fine", "dull"], "tags": [["x", "y"], []]}), tmp_path / "lists.parquet")
+    assert run("predict", saved / "m", "lists.parquet", "--column", "text", "-o", "lists.csv").exit_code == 0
+    assert [*pd.read_csv("lists.csv", keep_default_na=False).tags] == ["x y", ""]
+    pq.write_table(pa.table({"text": ["fine"], "more": [{"a": 1}]}), tmp_path / "more.parquet")
+    result = run("predict", saved / "m", "more.parquet", "--column", "text", "-o", "more.csv")
+    assert "column 'more' is of type struct<a: int64>; write .parquet or .jsonl" in str(result.exception)
     table = pq.read_table(tmp_path / "o.parquet").to_pydict()
     assert table | {"probability": 0} == {"id": ["1", "2"], "text": ["a fine, fine film", "very dull"]} | {
         "label": ["good", "bad"],

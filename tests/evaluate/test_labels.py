@@ -1,5 +1,7 @@
 """Figures of labels beside scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -7,7 +9,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from any2vec import Any2VecError
 from any2vec.classify.model import LabelModel, LineSettings
-from any2vec.evaluate.labels import evaluate_labels
+from any2vec.evaluate.labels import evaluate_labels, lines_of
 
 LABELS = ["a", "b", "c", "d"]  # of equal counts
 WORDS = ["a", "b", "c", "d", "</s>"]
@@ -52,6 +54,23 @@ def test_figures_equal_those_of_scikit_learn(model, k, threshold, several):
         pairs = {(LABELS[i], LABELS[j]): n for (i, j), n in np.ndenumerate(table) if n}
         assert found.confusion == pairs
         assert [*found.confusion.values()] == sorted(pairs.values(), reverse=True)
+
+
+def test_labels_whose_prefix_is_not_known(model):
+    """As in a file of fastText with labels such as #a: words that are labels are, and no others."""
+    hashes = replace(model, labels=["#a", "#b", "#c", "#d"], settings=LineSettings(prefix=""))
+    texts = [text.replace("__label__", "#") for _, text in lines(True)]
+    found = evaluate_labels(hashes, ["#new #a b", "a b", *texts])
+    expected = evaluate_labels(model, ["__label__a #new b", "a b", *(text for _, text in lines(True))])
+    assert (found.right == expected.right).all()
+    assert (found.precision, found.lines, found.without) == (expected.precision, 301, 1)
+    with pytest.raises(Any2VecError, match="no line has a label, one of the model, such as '#a'"):
+        evaluate_labels(hashes, ["a b"])
+
+
+def test_only_a_file_begins_with_a_mark(tmp_path):
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbf__label__a a\n\xef\xbb\xbf__label__b b\n")
+    assert [*lines_of([str(tmp_path / "text")], None, None)] == ["__label__a a\n", "\ufeff__label__b b\n"]
 
 
 def test_lines_without_labels_and_labels_without_rows(model):

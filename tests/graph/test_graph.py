@@ -245,6 +245,18 @@ def test_matrices_that_are_refused(tmp_path):
         read_graph(huge)
 
 
+def test_matrices_that_fuzzing_found(tmp_path):
+    blocks = {"format": b"bsr", "shape": (2, 2), "indptr": [0, 1, 1], "indices": [0], "data": np.ones((1, 1, 0))}
+    np.savez(tmp_path / "blocks.npz", **blocks)
+    with pytest.raises(Any2VecError, match=r"blocks\.npz: is not a sparse matrix: its blocks have the shape \(1, 0\)"):
+        read_graph(tmp_path / "blocks.npz")
+    signalling = np.array([0x7FF0000000000001], np.uint64).view(float)  # a NaN of which a cast warns
+    entries = {"format": b"coo", "shape": (2, 2), "row": [0], "col": [1], "data": signalling}
+    np.savez(tmp_path / "nan.npz", **entries)
+    with pytest.raises(Any2VecError, match="the weight nan is not a number"):
+        read_graph(tmp_path / "nan.npz")
+
+
 def test_matlab_files(tmp_path):
     network = sparse.csc_matrix(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0.0]]))
     group = sparse.csc_matrix(np.array([[1, 0], [1, 1], [0, 0]]))
@@ -256,6 +268,9 @@ def test_matlab_files(tmp_path):
     assert (labels.names, labels.labels, labels.matrix.tolist()) == (["0", "1"], ["0", "1"], [[1, 0], [1, 1]])
     with pytest.raises(Any2VecError, match=r"blog.mat: has no matrix 'net'; it has 'network', 'group', 'rest', 'wide'"):
         read_graph(path, key="net")
+    scipy_io.savemat(tmp_path / "many.mat", {f"m{i}{'x' * 28}": np.ones(1) for i in range(30)})
+    with pytest.raises(Any2VecError, match=r"it has 'm0xxxxxxxxxx\.\.\.xxxxx+', .*, \.\.\.$"):
+        read_graph(tmp_path / "many.mat")
     with pytest.raises(Any2VecError, match="'rest' is not a matrix of numbers"):
         read_graph(path, key="rest")
     with pytest.raises(Any2VecError, match=r"blog.mat, 'wide': has the shape \(2, 3\)"):

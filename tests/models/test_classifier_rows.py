@@ -79,9 +79,13 @@ def test_what_cannot_go_on(tmp_path):
         ({"dim": 21}, "the earlier classifier has `dim` 20, not 21"),
         ({"loss": "ova"}, "has `loss` 'softmax', not 'ova'"),
         ({"word_ngrams": 2}, "has `word_ngrams` 1, not 2"),
+        ({"label_prefix": "#"}, "has `label_prefix` '__label__', not '#'"),
     ):
         with pytest.raises(Any2VecError, match=message):
             Classifier(**HOW | {"start": tmp_path / "m"} | change).fit(lines())
+    corpus = Classifier(**HOW, start=tmp_path / "m").read(lines())
+    with pytest.raises(Any2VecError, match="has `word_ngrams` 1, not 2"):
+        Classifier(**HOW, start=tmp_path / "m", word_ngrams=2).fit(corpus)
     Classifier(**HOW, loss="hierarchical").fit(lines()).save(tmp_path / "h")
     with pytest.raises(Any2VecError, match="its tree changes with the text"):
         Classifier(**HOW, loss="hierarchical", start=tmp_path / "h").fit(lines())
@@ -97,6 +101,8 @@ def test_only_rows_that_are_kept_are_trained_again(more):
     assert small.ids.tolist() == again.ids.tolist()
     assert len(again.words) + len(again.ids) == 40
     assert (small.t != again.t).any()
+    with pytest.raises(Any2VecError, match="has the label 'new', which the classifier does not have"):
+        model.quantized(40, [*lines(120), ["__label__new", "red"]])
 
 
 @pytest.mark.parametrize("dsub", [1, 2, 7])
@@ -123,6 +129,14 @@ def test_texts_and_labels_of_tables():
         Classifier(**HOW, column="text", label_column="mark").read(rows)
     with pytest.raises(Any2VecError, match="label 1 is '1', an earlier one 1; give one kind"):
         Classifier(**HOW).fit(["a", "b"], [1, "1"])
+
+
+def test_texts_as_a_column_of_numpy():
+    texts, labels = np.array([["a fine film"], ["a dull film"]] * 20), ["good", "bad"] * 20
+    model = Classifier(**HOW).fit(texts, labels)
+    assert (model.predict_proba(texts) == Classifier(**HOW).fit(texts[:, 0], labels).predict_proba(texts[:, 0])).all()
+    with pytest.raises(Any2VecError, match="text 1 is nan; give strings, or lists of tokens"):
+        model.fit(["a", float("nan")], ["good", "bad"])
 
 
 def test_tokens_may_be_numbers():

@@ -145,7 +145,7 @@ def test_classifiers_by_a_validation_text(quick, tmp_path, monkeypatch, size):
     how = {"validation": tmp_path / "valid.txt", "size": size}
     found = tune(Classifier(**OF_LINES, alpha=0.5, epochs=5), LABELLED[:400], **how)
     assert {flags(trial.settings) for trial in found.trials} == {"", "--word-ngrams 2"}
-    assert found.judge.name == "F1 on the validation text" + (", in 11 kB" if size else "")
+    assert found.judge.name == "F1 on the validation text" + (", in 11,000 bytes" if size else "")
     assert sizes == [{"size": size}] * (len(found.trials) if size else 0)
     model = Classifier(**OF_LINES, alpha=0.5, epochs=5).fit(LABELLED[:400])
     of_model = model.quantized(**sizes[0]) if size else model.model_
@@ -153,13 +153,35 @@ def test_classifiers_by_a_validation_text(quick, tmp_path, monkeypatch, size):
     assert found.values({})[0] == 100 * right.f1
 
 
+def test_validation_by_several_labels_and_by_another_text(quick, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "_OF_LINES", {})
+    several, file, trials = [[*line, "__label__all"] for line in LABELLED], tmp_path / "valid.txt", tmp_path / "t.json"
+    file.write_text("\n".join(map(" ".join, several[400:])))
+    found = tune(Classifier(**OF_LINES, loss="ova"), several[:400], validation=file, output=trials)
+    model = Classifier(**OF_LINES, loss="ova").fit(several[:400])
+    right = evaluate_labels(model.model_, map(" ".join, several[400:]), -1, 0.5)
+    assert found.values({})[0] == 100 * right.f1
+    file.write_text("\n".join(map(" ".join, several[500:])))
+    with pytest.raises(Any2VecError, match=r"t\.json: holds trials of another text, judge or options"):
+        tune(Classifier(**OF_LINES, loss="ova"), several[:400], validation=file, output=trials)
+    started = tuning._Search(Classifier(**OF_LINES, start="m"), found.judge, None, False, 1.0)
+    assert started._others == {}  # the earlier classifier has n-grams, or has none
+
+
 def test_validation_that_cannot_be(quick, tmp_path):
     model, file = Classifier(**OF_LINES), tmp_path / "valid.txt"
     with pytest.raises(Any2VecError, match=r"valid\.txt: no such file"):
         tune(model, LABELLED, validation=file)
     file.write_text("w1 w2\n")
-    with pytest.raises(Any2VecError, match="no line has a label"):
+    with pytest.raises(Any2VecError, match=r"valid\.txt: no line has a label, .*; of a table, give its `column`"):
         tune(model, LABELLED, validation=file)
+    with pytest.raises(Any2VecError, match="is standard input, which is read once"):
+        tune(model, LABELLED, validation="-")
+    file.write_text("w1 __label__other\n")
+    with pytest.raises(Any2VecError, match="none of its labels is one of the text, such as '__label__other'"):
+        tune(model, LABELLED, validation=file)
+    with pytest.raises(Any2VecError, match=r"a \.ftz, which does not keep `lowercase` and `tokenize`"):
+        tune(Classifier(**OF_LINES, lowercase=True), LABELLED, validation=file, size=10_000)
     with pytest.raises(Any2VecError, match="`size` is given; give the `validation` text"):
         tune(model, LABELLED, size=10_000)
     with pytest.raises(Any2VecError, match="`validation` is given, which is for a Classifier"):

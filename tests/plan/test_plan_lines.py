@@ -144,7 +144,7 @@ def test_command(tmp_path, monkeypatch):
         ("text.txt --classify --nodes", "a graph by --nodes, and lines with labels by --classify; give one"),
         ("text.txt --classify --window 3", "--window is not for classifiers; leave it out"),
         ("text.txt --classify --walks 3", "--walks is not for classifiers; leave it out"),
-        ("text.txt --classify --features f.tsv", "--features is given; words of lines have none"),
+        ("text.txt --classify --features f.tsv", "--features is 'f.tsv', which labels have no use for; leave it out"),
         ("text.txt --classify --loss none", "--loss is 'none'; known are softmax"),
         ("text.txt --word-ngrams 2", "--word-ngrams is for lines with labels: give --classify"),
         ("text.txt --nodes --word-ngrams 2", "--word-ngrams is for lines with labels: give --classify"),

@@ -166,6 +166,7 @@ def _children(counts: NDArray[np.int64]) -> NDArray[np.int32]:
 
 _LN2 = math.log(2.0)
 _POWERS = tuple(np.float32(_LN2**k / math.factorial(k)) for k in range(7))  # 2^f for |f| <= 1/2, to 1.2e-7
+_LARGEST = np.float32(1e37)  # score: rows that a file holds may be so large that sums of their products overflow
 _PER_LN2, _LEAST = np.float32(1 / _LN2), np.float32(-87)
 
 
@@ -202,6 +203,17 @@ def _dot(a: Any, b: Any, width: int) -> Any:
 
 
 @njit(inline="always")
+def _finite(score: Any) -> Any:
+    return score if abs(score) < _LARGEST else _LARGEST if score > 0 else -_LARGEST
+
+
+@njit(inline="always")
+def _bound(p: Any, number: int) -> None:
+    for j in range(number):
+        p[j] = _finite(p[j])
+
+
+@njit(inline="always")
 def _keep(label: int, p: float, count: int, k: int, found: Any, line: int) -> int:
     """Put a label among the k best of a line, behind those as probable; return how many there are."""
     probabilities, labels = found.probabilities, found.labels
@@ -227,7 +239,8 @@ def _descend(mean: Any, labels: Any, k: int, threshold: float, found: Any, line:
         if k and (chance < threshold or (count == k and chance <= found.probabilities[line, k - 1])):
             continue
         if node >= 0:
-            first = 1 / (1 + math.exp(-_dot(mean, labels.t[node * labels.width :], labels.width)))
+            score = _finite(_dot(mean, labels.t[node * labels.width :], labels.width))
+            first = 1 / (1 + math.exp(-score))
             better = int64(first < 0.5)
             nodes[size], chances[size] = labels.children[node, 1 - better], chance * min(first, 1 - first)
             nodes[size + 1], chances[size + 1] = labels.children[node, better], chance * max(first, 1 - first)
@@ -279,6 +292,7 @@ def _scoring(register: int) -> Any:
                     dots(means, (low + i) * width, labels.t, some, scores[i * stride + first :], 1, m, width, register)
             for i in range(n):
                 p = scores[i * stride :]
+                _bound(p, number)
                 if labels.loss == _LOGISTIC:
                     logistic_steps(p, number, float32(-1), register)
                 else:

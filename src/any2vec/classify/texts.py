@@ -117,6 +117,8 @@ def explain(model: "LabelModel", text: str, label: str) -> list[tuple[str, float
         raise Any2VecError("the loss is hierarchical: labels have no rows for which words speak; `predict` says labels")
     if label not in model.labels:
         raise Any2VecError(f"{shown(label)} is no label of the model; it has {shown(list(model.labels))}")
+    if not isinstance(text, str):
+        text = " ".join(tokens_in(0, text))
     words = RawText(how.lowercase, how.tokenize, how.prefix).words(text)
     words = [word for word in words if not how.prefix or not word.startswith(how.prefix)] + [LINE_END]
     asked = set(words)
@@ -248,12 +250,24 @@ def _with_labels(batch: Any, found: Answers, labels: Any, k: int, ending: str) -
         offsets = pa.array(np.append(0, np.cumsum(some.sum(axis=1))).astype(np.int32))
         both = names.take(pa.array(found.labels[some])), pa.array(found.probabilities[some])
         columns = [pa.ListArray.from_arrays(offsets, values) for values in both]
-        if ending != PARQUET:
-            compute = library("pyarrow.compute", "arrow")
-            columns = [compute.binary_join(column.cast(pa.list_(pa.string())), " ") for column in columns]
     table = pa.Table.from_batches([batch])
     for name, values in zip(_names_for(table.column_names, "label", "probability"), columns, strict=True):
         table = table.append_column(name, values)
+    return table if ending == PARQUET else _without_lists(table)
+
+
+def _without_lists(table: Any) -> Any:
+    """Return a table that CSV can hold: the items of a list become one text, separated by spaces."""
+    pa, compute = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            try:
+                lists = table.column(place).cast(pa.list_(pa.string()))
+            except pa.ArrowException:
+                raise Any2VecError(
+                    f"column {shown(field.name)} is of type {field.type}; write .parquet or .jsonl"
+                ) from None
+            table = table.set_column(place, field.name, compute.binary_join(lists, " "))
     return table
 
 

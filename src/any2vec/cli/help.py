@@ -142,8 +142,12 @@ SCREENS = {
         ("reviews.txt --minutes 10",), "minutes labels output page model dim window min_count part threads force quiet"
     ),
     "tune classify": _Screen(
-        ("train.txt --minutes 10", "train.csv --column text --label-column label -o trials.json --page tune.html"),
-        "minutes output page lowercase tokenize loss word_ngrams subwords dim min_count part threads force quiet",
+        (
+            "train.txt --validation valid.txt --minutes 10",
+            "train.csv --column text --label-column label -o trials.json",
+        ),
+        "minutes validation size output page lowercase tokenize loss word_ngrams subwords dim min_count part threads "
+        "force quiet",
         {"loss": "softmax, hierarchical, ova or negative."},
     ),
     "tune nodes": _Screen(

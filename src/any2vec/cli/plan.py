@@ -352,9 +352,9 @@ def _tune(
     Console().print(found.verdict, highlight=False, soft_wrap=True)
     if found.best:
         changed = [*_given(found.model(), without=found.best), flags(found.best)]
-        to = "VECTORS" if command != "classify" else "MODEL.bin" if size else "MODEL"
+        to = "MODEL" if command == "classify" else "VECTORS"
         line = ["any2vec", command, *map(quote, sources), f"-o {to}", *changed]
-        line += ["&& any2vec quantize MODEL.bin -o MODEL.ftz --size", quote(size)] if size else []
+        line += ["&& any2vec quantize MODEL -o MODEL.ftz --size", quote(size)] if size else []
         Console().print(" ".join(line), highlight=False, markup=False, soft_wrap=True)
     if page:
         found.write_page(page, title=f"{Path(sources[0]).name}: settings of any2vec", force=force)

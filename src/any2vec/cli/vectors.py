@@ -155,7 +155,7 @@ def info(vectors: VectorsFile) -> None:
     Vectors of a folder are mapped, not loaded. A vector that is not finite is an error.
     """
     if is_folder(vectors) or vectors.suffix.lower() == QUANTIZED:
-        print_facts(_facts_of_labels(load_classifier(vectors)))
+        print_facts(_facts_of_labels(load_classifier(vectors), vectors))
     else:
         print_facts(_facts(load(vectors), vectors))
 
@@ -163,19 +163,20 @@ def info(vectors: VectorsFile) -> None:
 _LABELS_SHOWN = 20
 
 
-def _facts_of_labels(model: LabelModel) -> list[tuple[str, str]]:
+def _facts_of_labels(model: LabelModel, path: Path) -> list[tuple[str, str]]:
     how, kind = model.settings, "of numbers" if isinstance(model.e, np.ndarray) else "quantized"
     counts = [f"{label} ({n:,})" for label, n in zip(model.labels, model.label_counts.tolist(), strict=True)]
     grams = [f"of up to {how.word_ngrams} words"] * (how.word_ngrams > 1)
     grams += [f"of {how.least} to {how.most} characters"] * (how.most > 0)
     read = [name for name in ("lowercase", "tokenize") if getattr(how, name)]
+    held = path.stat().st_size if path.is_file() else model.e.nbytes + model.t.nbytes
     return [
-        ("classifier", f"of the loss {how.loss}; {size(model.e.nbytes + model.t.nbytes)}"),
+        ("classifier", f"of the loss {how.loss}; {size(held)}"),
         ("labels", f"{len(counts):,}: {', '.join(counts[:_LABELS_SHOWN])}{', ...' * (len(counts) > _LABELS_SHOWN)}"),
         ("words", f"{len(model.words):,}, the end of a line among them"),
         ("n-grams", f"{' and '.join(grams)}, {len(model.ids):,} with a row" if grams else "none"),
         ("rows", f"{model.e.shape[0]:,} of {model.e.shape[1]} dimensions, {kind}"),
-        ("texts", f"{' and '.join(read) or 'as they are'}; labels begin with {how.prefix}"),
+        ("texts", f"{' and '.join(read) or 'as they are'}{'; labels begin with ' * bool(how.prefix)}{how.prefix}"),
     ]
 
 

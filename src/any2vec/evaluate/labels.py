@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec.classify.model import LabelModel
 from any2vec.corpus.scan import input_files
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.inputs import naming, open_stream
+from any2vec.io.inputs import BOM, naming, open_stream
 from any2vec.io.shown import table
 from any2vec.io.tables import Labels
 from any2vec.report.page import Panel, write_panels
@@ -93,7 +93,9 @@ def evaluate_labels(
     model : LabelModel
         What predicts.
     lines : iterable of str
-        Lines with their labels among their words, each with the model's prefix. Those without do not count.
+        Lines with their labels among their words, each with the model's prefix. Those without do not count. If the
+        prefix is not known, as of files of fastText with another one than ``__label__``, words that are labels of the
+        model are labels.
     k : int
         Labels predicted for a line; -1 for all of at least the `threshold`.
     threshold : float
@@ -111,12 +113,16 @@ def evaluate_labels(
     Any2VecError
         If no line has a label.
     """
-    prefix = model.settings.prefix
+    prefix, known = model.settings.prefix, frozenset(model.labels)
     wanted, given, right = Counter[str](), Counter[str](), Counter[str]()
     confusion = Counter[tuple[str, str]]()
     found, without, left = 0, 0, iter(lines)
     while some := list(islice(left, _LINES)):
-        true = [[word.removeprefix(prefix) for word in line.split() if word.startswith(prefix)] for line in some]
+        if prefix:
+            true = [[word.removeprefix(prefix) for word in line.split() if word.startswith(prefix)] for line in some]
+        else:
+            true = [[word for word in line.split() if word in known] for line in some]
+            some = [" ".join(word for word in line.split() if word not in known) for line in some]
         has = [i for i, labels in enumerate(true) if labels]
         without += len(some) - len(has)
         found += len(has)
@@ -132,8 +138,8 @@ def evaluate_labels(
             if len(theirs) == 1 and ours:
                 confusion[next(iter(theirs)), ours[0]] += 1
     if not found:
-        example = shown(f"{prefix}{model.labels[0]}")
-        raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
+        what = f"a word that begins with {shown(prefix)}, such as" if prefix else "one of the model, such as"
+        raise Any2VecError(f"no line has a label, {what} {shown(prefix + model.labels[0])}")
     names = sorted(dict.fromkeys([*model.labels, *wanted]), key=lambda name: -wanted[name])
     every = wanted, given, right
     in_text, of_model, both = (np.array([counts[name] for name in names], np.int64) for counts in every)
@@ -146,7 +152,8 @@ def lines_of(texts: list[str], column: str | None, labels: Labels | None) -> Ite
     """Yield the lines of text files, or the rows of tables."""
     for file in input_files(texts, column, labels=labels) or ():
         with open_stream(file) as (stream, _), naming(file):
-            yield from (line.decode("utf-8-sig", "replace") for line in stream)
+            lines = chain([stream.readline().removeprefix(BOM)], stream)
+            yield from (line.decode("utf-8", "replace") for line in lines)
 
 
 def write_labels_page(result: LabelsResult, path: Path, title: str, *, force: bool = False) -> None:

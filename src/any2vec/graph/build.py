@@ -203,7 +203,7 @@ def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> 
     if exact.dtype.kind in "iu" and exact.size and exact.max() > _EXACT:
         i = int((exact > _EXACT).argmax())
         raise Any2VecError(f"{where(i)}: the weight {exact[i]!s} {_TOO_LARGE}")
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         weights = exact.astype(np.float32)
     right = (weights > 0) & np.isfinite(weights)
     if not right.all():

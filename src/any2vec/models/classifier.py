@@ -25,6 +25,7 @@ from any2vec.models.given import Given
 from any2vec.models.lines import (
     MATRIX,
     NO,
+    PROBABLE,
     GivenModel,
     as_read,
     check_rows,
@@ -45,8 +46,6 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import as_path, changed, documented, option, whole_number
 from any2vec.training.options import Options
 from any2vec.vectors import Vectors
-
-_PROBABLE = 0.5
 
 
 @documented
@@ -81,7 +80,7 @@ class Classifier(Word2Vec):
     _prunes: ClassVar[bool] = False  # whether only rows of the earlier classifier are trained
     _warm: ClassVar[bool] = False  # whether `fit` goes on
     _earlier: ClassVar[GivenModel | None] = None
-    unused = ("window", "shrink_windows", "sample", "context", "negatives_per", "model")
+    unused = ("features", "window", "shrink_windows", "sample", "context", "negatives_per", "model")
 
     loss: str = option(
         "softmax",
@@ -130,8 +129,6 @@ class Classifier(Word2Vec):
             raise Any2VecError(f"`operator` is {shown(self.operator)}; that of labels follows from `loss`")
         if self.start is not None and self.frozen is not None and self.pretrained is None:
             raise Any2VecError("`frozen` is for words of `pretrained`; a classifier that goes on trains all rows")
-        if self.features is not None:
-            raise Any2VecError("`features` is given; words of lines have none")
         if self.scheme in ("columns", "server"):
             raise Any2VecError(f"`scheme` is {self.scheme!r}, which is not for labels; leave it out")
         if not self.label_prefix or self.label_prefix.split() != [self.label_prefix]:
@@ -236,7 +233,7 @@ class Classifier(Word2Vec):
         found = self.predict_proba(texts)
         if not self.multilabel_:
             return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
-        chosen = found >= _PROBABLE
+        chosen = found >= PROBABLE
         return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
@@ -317,7 +314,7 @@ class Classifier(Word2Vec):
         cutoff : int, optional
             How many rows of e are kept, the longest.
         source, y : any
-            Texts as of `fit`, by which the rows that are kept are trained on before.
+            Texts as of `fit`, on which the rows that are kept are trained before.
         size : int, optional
             The bytes that a `.ftz` may have, in place of a `cutoff`.
         norms, dsub
@@ -399,6 +396,10 @@ class Classifier(Word2Vec):
         with together(communicator):
             return GivenModel.of(*earlier, given, self._settings, self.dim)
 
+    @property
+    def _given_by(self) -> tuple[Any, ...]:
+        return *super()._given_by, self.word_ngrams, self.loss
+
     def _given_with(self, *what: Any) -> Given | None:
         given = super()._given_with(*what)
         self._earlier = given if isinstance(given, GivenModel) else None  # type: ignore[misc]
@@ -417,7 +418,7 @@ class Classifier(Word2Vec):
             communicator=communicator or alone(),
         )
         rows = replace(rows, weights=weights_of(self.class_weight, rows.names, rows.label_counts))
-        check_rows(rows, len(corpus.vocabulary), self.label_prefix, self.min_count)
+        check_rows(rows, len(corpus.vocabulary), self.label_prefix, self.min_count, earlier)
         without = corpus.sentences - rows.lines
         more = f"; {without:,} more {'has' if without == 1 else 'have'} none" if without else ""
         self.display.say(f"{counted(rows.lines, 'line')} with labels{more}; {counted(len(rows.label_counts), 'label')}")

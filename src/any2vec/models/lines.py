@@ -66,8 +66,8 @@ class GivenModel(Given):
         had = asdict(model.settings) | {"counts_unknown": True, "dim": model.e.shape[1]}
         for name, value in (asdict(wanted) | {"dim": dim}).items():
             if had[name] != value:
-                name = "label_prefix" if name == "prefix" else name  # noqa: PLW2901 (as the option is called)
-                raise Any2VecError(f"the earlier classifier has `{name}` {had[name]!r}, not {value!r}; give the same")
+                option = "label_prefix" if name == "prefix" else name
+                raise Any2VecError(f"the earlier classifier has `{option}` {had[name]!r}, not {value!r}; give the same")
         if wanted.loss == "hierarchical":
             raise Any2VecError("the loss is hierarchical: its tree changes with the text, so none goes on from another")
         pretrained, frozen = (given.pretrained, given.frozen) if given else (None, None)
@@ -91,6 +91,8 @@ class GivenModel(Given):
         t_places[: len(rows.label_counts)] = [labels.get(name, -1) for name in rows.names]
         found, number = np.count_nonzero(e_places >= 0), len(rows.uses)
         say(f"{found:,} of {number:,} rows go on from the earlier classifier, of {counted(len(labels), 'label')}")
+        if new := [name for name in rows.names if name not in labels]:
+            say(f"{counted(len(new), 'label')} {'is' if len(new) == 1 else 'are'} new: {shown(new)}")
         of_e, of_t = Rows(rows_of(earlier.e)), Rows(rows_of(earlier.t))
         return _LineStart(**vars(start), of_e=of_e, of_t=of_t, e_places=e_places, t_places=t_places)
 
@@ -109,10 +111,15 @@ def loaded(path: Path) -> tuple[LabelModel, dict[str, Any] | None, dict[str, Any
         raise Any2VecError(f"{path}: damaged: what it has about labels is wrong: {error}") from None
 
 
-def check_rows(rows: LineRows, words: int, prefix: str, min_count: int) -> None:
-    """Refuse labels without a name, and a `min_count` that no word has; of `words`, some are labels."""
+def check_rows(rows: LineRows, words: int, prefix: str, min_count: int, pruned: LabelModel | None) -> None:
+    """Refuse labels without a name, or that a pruned model lacks, and a `min_count` that no word has.
+
+    Of so many `words`, some are labels.
+    """
     if "" in rows.names:
         raise Any2VecError(f"a line has the label {shown(prefix)}, without a name; name it")
+    if pruned and (new := [name for name in rows.names if name not in pruned.labels]):
+        raise Any2VecError(f"the text to train on has the label {shown(new[0])}, which the classifier does not have")
     if words > len(rows.label_counts) and not len(rows.own_words) and not len(rows.ids):
         raise Any2VecError(f"`min_count={min_count}` leaves no word; lower it")
 
@@ -165,10 +172,14 @@ def _joined(model: LabelModel, earlier: LabelModel) -> LabelModel:
 
 NO, LISTS, MATRIX = "", "lists", "matrix"
 """How texts have several labels."""
+PROBABLE = 0.5
+"""From here on a label is predicted, where texts have several."""
 
 
 def texts_in(given: Any, column: str | None, raw: RawText) -> Iterable[Any]:
     """Return texts in memory: an iterable of strings or lists, of which a table has one for each row."""
+    if getattr(given, "ndim", 1) == 2 and given.shape[1] == 1 and not hasattr(given, "columns"):
+        given = np.asarray(given)[:, 0]
     are_dicts = isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], Mapping)
     if hasattr(given, "dtype") or (isinstance(given, Sequence) and not are_dicts):
         return given  # also of a model that was trained on a `column`
@@ -180,7 +191,7 @@ def labelled(
 ) -> tuple[list[list[str]], dict[str, Any], str]:
     """Return lists of tokens with the labels among them, what was given for each label, and how labels were given."""
     plain, prefix = replace(raw, prefix=""), raw.prefix
-    tokens = [plain.words(text) if isinstance(text, str) else tokens_in(i, text) for i, text in enumerate(texts)]
+    tokens = [plain.words(text) if isinstance(text, str) else _tokens_of(i, text) for i, text in enumerate(texts)]
     lists, several, columns = _labels_of(y)
     _check_as_many(tokens, lists)
     names: dict[str, Any] = {str(i): i for i in range(columns)}
@@ -198,6 +209,12 @@ def labelled(
         for part in allgather_bytes(communicator, json.dumps(list(names.values())).encode()):
             names |= {as_read(one): one for one in json.loads(part)}
     return found, names, several
+
+
+def _tokens_of(i: int, text: Any) -> list[Any]:
+    if not isinstance(text, Iterable):
+        raise Any2VecError(f"text {i} is {shown(text)}; give strings, or lists of tokens")
+    return tokens_in(i, text)
 
 
 def with_labels(source: Any, label_column: str | None) -> tuple[Any, Any]:

@@ -1,5 +1,6 @@
 """What tuning finds: trials of settings, how they are judged, and which are better than the defaults beyond noise."""
 
+import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -9,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import evaluate_analogies, evaluate_similarity
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.evaluate.labels import evaluate_labels, lines_of
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
-from any2vec.io.memory import size as bytes_of
 from any2vec.io.shown import table
 from any2vec.io.tables import Labels
 from any2vec.models.estimator import Estimator
+from any2vec.models.lines import PROBABLE
 from any2vec.plot.projection import colours
 from any2vec.report.page import Panel, legend_below, write_panels
 from any2vec.vectors import Vectors
@@ -45,7 +46,7 @@ class Judge:
     documents or vertices by Micro-F1 in percent, half of them trained on. Of several, the mean counts.
 
     Classifiers count by F1 on the lines of `validation`, in percent; with `size`, after they are quantized to so many
-    bytes.
+    bytes. For one-vs-all, all labels with a probability of 1/2 or more are predicted, otherwise one label of a line.
     """
 
     def __init__(
@@ -57,15 +58,35 @@ class Judge:
         size: int | None = None,
     ) -> None:
         self.validation, self._size = validation, size
+        self._validated: set[str] = set()  # labels of its lines
         self._questions = read_questions(questions) if questions else None
         self._pairs = read_pairs(pairs) if pairs else None
         self._labels = read_labels(labels) if isinstance(labels, Path) else labels
-        of_lines = "F1 on the validation text" + (f", in {bytes_of(size)}" if size else "")
+        of_lines = "F1 on the validation text" + (f", in {size:,} bytes" if size else "")
         given = {"analogies": self._questions, "pairs": self._pairs, "labels": self._labels, of_lines: validation}
         self.names = tuple(name for name, one in given.items() if one is not None)
+        self.digests = [_digest(repr(one).encode()) for one in (self._questions, self._pairs) if one is not None]
+        self.digests += [_digest(labels.read_bytes())] if isinstance(labels, Path) else []
+
+    def look(self, model: Any) -> None:
+        """Read the validation text, whose labels must be found as those of a classifier."""
+        prefix, digest = model.label_prefix, hashlib.sha256()
+        for line in self._lines(model):
+            digest.update(line.encode("utf-8", "surrogatepass"))
+            self._validated.update(word for word in line.split() if word.startswith(prefix))
+        self.digests.append(digest.hexdigest()[:16])
+        if not self._validated:
+            column = "; of a table, give its `column` and `label_column`" if model.column is None else ""
+            raise Any2VecError(
+                f"{self.validation}: no line has a label, a word that begins with {shown(prefix)}{column}"
+            )
 
     def check(self, known: Callable[[str], bool]) -> None:
         """Refuse questions, pairs and labels of which no word is known."""
+        if self.validation and not any(map(known, self._validated)):
+            raise Any2VecError(
+                f"{self.validation}: none of its labels is one of the text, such as {shown(min(self._validated))}"
+            )
         words = {
             "questions": (question[:4] for section in self._questions or () for question in section.questions),
             "pairs": (pair[:2] for pair in self._pairs or ()),
@@ -81,7 +102,8 @@ class Judge:
         """Judge a model; larger is better."""
         if self.validation:
             small = model.model_ if self._size is None else model.quantized(size=self._size)
-            return 100 * evaluate_labels(small, self.lines(model), threads=model.threads).f1
+            how: tuple[int, float] = (-1, PROBABLE) if model.loss == "ova" else (1, 0.0)
+            return 100 * evaluate_labels(small, self._lines(model), *how, threads=model.threads).f1
         vectors: Vectors = getattr(model, "documents_", model.vectors_)
         found = [-model.report_.held_out[-1]] if not self.names else []
         if self._questions is not None:
@@ -93,7 +115,7 @@ class Judge:
             found.append(float(result.mean()[0]))
         return sum(found) / len(found)
 
-    def lines(self, model: Any) -> Iterator[str]:
+    def _lines(self, model: Any) -> Iterator[str]:
         """Yield the lines that a classifier is judged by."""
         apart = Labels(model.label_column, model.label_prefix) if model.label_column else None
         yield from lines_of([str(self.validation)], model.column, apart)
@@ -107,6 +129,10 @@ class Judge:
     def name(self) -> str:
         """What it judges by."""
         return ", ".join(self.names) or "loss held out"
+
+
+def _digest(what: bytes) -> str:
+    return hashlib.sha256(what).hexdigest()[:16]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import VertexLabels
+from any2vec.io.inputs import STANDARD_INPUT
 from any2vec.io.outputs import Kind, check_writable, json_of
 from any2vec.models.classifier import Classifier
 from any2vec.models.estimator import Estimator
@@ -53,29 +54,30 @@ def tune(
 ) -> Tuned:
     """Find settings for a text by trying them on it.
 
-    Tried are learning rates, the default times 1/2 to 4, and 5 to 40 epochs, unless `model` has others than the
-    defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these judge,
-    and models, windows, negatives and subsampling are tried, too; with `validation`, n-grams of words and characters.
-    If there is time for all settings on all of the text,
-    they are tried there. If there is time for 20 runs, the search begins with the defaults. Else all settings are tried
-    on a small part of the text, the best third of them on a part of three times the size, and so on (successive
-    halving: Jamieson and Talwalkar, AISTATS 2016). From the best on all of the text, steps are made to half and twice
-    its rate and epochs, as long as time is left. The best two and the defaults are run with three seeds.
+    Tried are learning rates, the default times 1/2 to 4 and at most 1, and 5 to 40 epochs, unless `model` has others
+    than the defaults. They are judged by the loss on sentences held out. With `questions`, `pairs` or `labels`, these
+    judge, and models, windows, negatives and subsampling are tried, too; with `validation`, n-grams of words and
+    characters. If there is time for all settings on all of the text, they are tried there. If there is time for 20
+    runs, the search begins with the defaults. Else all settings are tried on a small part of the text, the best third
+    of them on a part of three times the size, and so on (successive halving: Jamieson and Talwalkar, AISTATS 2016).
+    From the best on all of the text, steps are made to half and twice its rate and epochs, as long as time is left. The
+    best two and the defaults are run with three seeds.
 
     Parameters
     ----------
     model : Estimator
         What to tune; its options that are not the defaults are kept.
     source : any
-        What its `fit` reads; it is read once.
+        What its `read` reads; it is read once.
     minutes : float
         Time to spend.
     questions, pairs, labels : path, optional
         As of `any2vec evaluate`; `labels` are those of documents or vertices.
     validation : path, optional
-        Of a `Classifier`: a text or table like `source`, on whose labels it is judged.
+        Of a `Classifier`: a text or table like `source`, on whose labels it is judged, by F1.
     size : int, optional
-        Bytes that the classifier may have as a `.ftz`: it is quantized to them before it is judged.
+        Bytes that the classifier may have as a `.ftz`: it is quantized to them before it is judged. A `.ftz` does not
+        keep `lowercase` and `tokenize`.
     output : path, optional
         File of trials, as JSON: a run that was stopped goes on from it.
     force : bool
@@ -98,11 +100,18 @@ def tune(
     asked, compared, lines = (None if one is None else as_path(one) for one in (questions, pairs, validation))
     if validation is not None and not isinstance(model, Classifier):
         raise Any2VecError("`validation` is given, which is for a Classifier; leave it out")
+    if str(validation) == STANDARD_INPUT:
+        raise Any2VecError("`validation` is standard input, which is read once; give a file")
     if size is not None and validation is None:
         raise Any2VecError("`size` is given; give the `validation` text, too")
     judge = Judge(asked, compared, _labels(labels), lines, None if size is None else whole_number("size", size, 1))
+    if size is not None and isinstance(model, Classifier) and (model.lowercase or model.tokenize):
+        raise Any2VecError(
+            "`size` is that of a .ftz, which does not keep `lowercase` and `tokenize`: prepare texts before"
+        )
     if lines:
-        next(judge.lines(model), None)  # it can be read
+        model.check()
+        judge.look(model)
     search = _Search(model, judge, None if output is None else as_path(output), force, minutes)
     search.read(source, **how)
     with suppress(KeyboardInterrupt):
@@ -142,7 +151,8 @@ class _Search:
         compared = (f.name for f in fields(self._model) if f.compare and f.name not in _OF_THE_MACHINE)
         options = {name: repr(getattr(self._model, name)) for name in compared}
         facts = {"words": self._words, "vocabulary": len(known), "sentences": self.corpus.sentences}
-        self._of = {"any2vec": "trials", "text": facts, "options": options, "judged": self._judge.name}
+        judged = {"judged": self._judge.name, "by": self._judge.digests}
+        self._of = {"any2vec": "trials", "text": facts, "options": options, **judged}
         before = json_of(self._output) if self._output and self._output.exists() else None
         if isinstance(before, dict) and not self._force:
             if {name: before.get(name) for name in self._of} != json.loads(json.dumps(self._of)):
@@ -161,7 +171,7 @@ class _Search:
 
     def go(self) -> None:
         """Try settings until the time is over."""
-        candidates = list(self._candidates())
+        candidates = list({flags(settings): settings for settings in self._candidates()}.values())
         if not candidates and next(self._steps({}), None) is None:
             raise Any2VecError("`alpha` and `epochs` are given, and nothing is left to try; leave out one")
         least = _LEAST_ASKED if self._judge.names and not self._judge.validation else _LEAST
@@ -226,7 +236,9 @@ class _Search:
     @property
     def _others(self) -> dict[str, Any]:
         """What is tried besides rates and epochs, unless losses are compared."""
-        return _OF_LINES if self._judge.validation else _OTHERS
+        if self._judge.validation:
+            return {} if self._model.start is not None else _OF_LINES  # which the earlier model has, or not
+        return _OTHERS
 
     @cached_property
     def _models(self) -> tuple[str, ...]:

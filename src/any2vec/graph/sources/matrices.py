@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights
 from any2vec.graph.csr import Edges, once
 from any2vec.graph.edgelist import read_edge_list
@@ -25,6 +25,7 @@ from any2vec.io.memory import available
 _MOST = 2**31 - 1
 _BYTES = 30  # of a vertex: its rows, its name and where this begins
 _KILLED = -9
+_NAMES = 10  # in a message
 _MARKET = b"%%matrixmarket"
 
 
@@ -116,7 +117,8 @@ def load_mat(file: InputFile, key: str) -> Any:
     sparse = _scipy()
     found = _load(file, partial(_in_a_process, key), "a Matlab file (up to version 7.2; save newer ones with -v7)")
     if "names" in found:
-        has = ", ".join(map(repr, found["names"].tolist())) or "nothing"
+        names = found["names"].tolist()
+        has = ", ".join(map(shown, names[:_NAMES])) + ", ..." * (len(names) > _NAMES) or "nothing"
         raise Any2VecError(f"{file.name}: has no matrix {key!r}; it has {has}")
     if "shape" in found:
         matrix = sparse.csc_array(tuple(found["shape"].tolist()), dtype=found["data"].dtype)
@@ -178,6 +180,8 @@ def _check_indices(matrix: Any, name: str) -> None:
         return
     rows, columns = matrix.shape[::-1] if matrix.format == "csc" else matrix.shape
     height, width = getattr(matrix, "blocksize", (1, 1))
+    if not height or not width:
+        raise Any2VecError(f"{name}: is not a sparse matrix: its blocks have the shape {(height, width)}")
     indptr, indices = matrix.indptr, matrix.indices
     expected = f"expected {rows // height + 1:,} integers that rise from 0 to {len(indices):,}, the number of indices"
     if len(indptr) != rows // height + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
