@@ -173,7 +173,7 @@ def test_validation_that_cannot_be(quick, tmp_path):
     with pytest.raises(Any2VecError, match=r"valid\.txt: no such file"):
         tune(model, LABELLED, validation=file)
     file.write_text("w1 w2\n")
-    with pytest.raises(Any2VecError, match=r"valid\.txt: no line has a label, .*; of a table, give its `column`"):
+    with pytest.raises(Any2VecError, match=r"valid\.txt: no line has a label, .*; of a table, give `column`"):
         tune(model, LABELLED, validation=file)
     with pytest.raises(Any2VecError, match="is standard input, which is read once"):
         tune(model, LABELLED, validation="-")

@@ -144,7 +144,8 @@ class LineRows(WordRows):
         lines, longest = int(of_hosts[:, 0].sum()), int(of_hosts[:, 1].max())
         if not lines:
             example = shown(f"{prefix}good a film")
-            raise Any2VecError(f"no line has a label, a word that begins with {shown(prefix)}, such as {example}")
+            what = f"a word that begins with {shown(prefix)}, such as {example}"
+            raise Any2VecError(f"no line has a label, {what}; of a table, give `column` and `label_column`")
         if is_label.sum() == 1:
             single = shown(words[int(is_label.argmax())].removeprefix(prefix))
             raise Any2VecError(f"all lines have the label {single}; two labels are needed")

@@ -139,7 +139,8 @@ def evaluate_labels(
                 confusion[next(iter(theirs)), ours[0]] += 1
     if not found:
         what = f"a word that begins with {shown(prefix)}, such as" if prefix else "one of the model, such as"
-        raise Any2VecError(f"no line has a label, {what} {shown(prefix + model.labels[0])}")
+        what = f"{what} {shown(prefix + model.labels[0])}"
+        raise Any2VecError(f"no line has a label, {what}; of a table, give `column` and `label_column`")
     names = sorted(dict.fromkeys([*model.labels, *wanted]), key=lambda name: -wanted[name])
     every = wanted, given, right
     in_text, of_model, both = (np.array([counts[name] for name in names], np.int64) for counts in every)

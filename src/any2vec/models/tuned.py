@@ -76,7 +76,7 @@ class Judge:
             self._validated.update(word for word in line.split() if word.startswith(prefix))
         self.digests.append(digest.hexdigest()[:16])
         if not self._validated:
-            column = "; of a table, give its `column` and `label_column`" if model.column is None else ""
+            column = "; of a table, give `column` and `label_column`" if model.column is None else ""
             raise Any2VecError(
                 f"{self.validation}: no line has a label, a word that begins with {shown(prefix)}{column}"
             )
