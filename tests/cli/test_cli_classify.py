@@ -373,6 +373,21 @@ def test_a_size_and_rows_that_are_trained_again(run, tmp_path, saved):
     assert not found.settings.counts_unknown
 
 
+@pytest.mark.parametrize("to", ["bin", "ftz"])
+def test_export(to, run, tmp_path, saved):
+    result = run("export", saved / "m", "--to", to, "-o", f"x.{to}")
+    assert result.output == f"the classifier is in x.{to}\n"
+    assert (tmp_path / f"x.{to}").read_bytes() == (saved / f"m.{to}").read_bytes()
+    for given, message in (
+        (("m", "--to", to, "-o", "x.vec"), f"x.vec: give a name that ends in .{to}"),
+        (("m", "--to", to, "-o", f"y.{to}", "--neighbours", "3"), "--neighbours is for --to embedding-atlas only"),
+        (("m", "--to", "onnx", "-o", "y"), "--to is 'onnx'; it must be one of"),
+        (("nowhere", "--to", to, "-o", f"y.{to}"), "nowhere: does not exist"),
+    ):
+        result = run("export", saved / given[0], *given[1:])
+        assert message in str(result.exception)
+
+
 @pytest.mark.parametrize("name", ["m", "m.bin", "m.ftz"])
 def test_commands_of_vectors_say_what_reads_a_classifier(name, run, saved):
     result = run("similar", saved / name, "fine")

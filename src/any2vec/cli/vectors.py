@@ -17,6 +17,7 @@ from rich.text import Text
 
 from any2vec.classify import QUANTIZED, is_folder
 from any2vec.classify import load as load_classifier
+from any2vec.classify import save as save_classifier
 from any2vec.classify.model import LabelModel
 from any2vec.cli import options as shared
 from any2vec.cli.help import print_facts
@@ -208,10 +209,19 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
     return [*facts, ("words", ", ".join(vectors.words[:_SHOWN]) + more)]
 
 
+_OF_CLASSIFIERS, _CLASSIFIERS = ("bin", "ftz"), "bin, ftz: a classifier for fastText"
+
+
 def export(
     vectors: VectorsFile,
     to: Annotated[
-        str, setting("WHAT", f"{', '.join(TARGETS)}.", autocompletion=completing(TARGETS), show_default=False)
+        str,
+        setting(
+            "WHAT",
+            f"{', '.join(TARGETS)}; or {_CLASSIFIERS}.",
+            autocompletion=completing([*TARGETS, *_OF_CLASSIFIERS]),
+            show_default=False,
+        ),
     ],
     output: Annotated[Path, output_to("OUT", "The file or folder to write.")],
     top: Annotated[int | None, setting("N", "Write the N most frequent words only.", show_default="all")] = None,
@@ -223,19 +233,22 @@ def export(
 ) -> None:
     """Write VECTORS for another program: a map, a model, a table."""
     write = TARGETS.get(to)
-    if to in ("ftz", "bin"):
-        how = "any2vec quantize MODEL -o MODEL.ftz" if to == "ftz" else "any2vec classify -o MODEL.bin"
-        raise Any2VecError(f"`to` is {to!r}, for classifiers of fastText, which `{how}` writes")
-    if write is None:
-        raise Any2VecError(f"`to` is {shown(to)}; it must be one of {', '.join(TARGETS)}")
+    if write is None and to not in _OF_CLASSIFIERS:
+        raise Any2VecError(f"`to` is {shown(to)}; it must be one of {', '.join(TARGETS)}; or {_CLASSIFIERS}")
     options = {name: one for name, one in (("neighbours", neighbours), ("language", language)) if one is not None}
     for name in options:
-        if name not in inspect.signature(write).parameters:
+        if write is None or name not in inspect.signature(write).parameters:
             takes = next(other for other in TARGETS if name in inspect.signature(TARGETS[other]).parameters)
             raise Any2VecError(f"`{name}` is for `to={takes}` only")
     place = output.resolve()
     if vectors.resolve() in (place, *place.parents):
         raise Any2VecError(f"{output}: is, or lies in, what is read, {vectors}; write somewhere else")
+    if write is None:
+        if output.suffix.lower() != f".{to}":
+            raise Any2VecError(f"{output}: give a name that ends in .{to}")
+        save_classifier(load_classifier(vectors), output, force=force)
+        typer.echo(escaped(f"the classifier is in {output}"))
+        return
     loaded = load(vectors)
     write(loaded, output, top=top, force=force, **options)
     then = vars(write)["opened_by"].format(shell=quote(str(output)), python=repr(str(output)))
