@@ -22,7 +22,7 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster import Communicator, connect
 from any2vec.cluster.mpi import launched
-from any2vec.sync import balance, masters, pulled, rebalancing, replicated, scheme
+from any2vec.sync import balance, masters, rows, scheme
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import curvature, quadratic
 from any2vec.training.row_host import RowHost
@@ -44,11 +44,11 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (masters, "_add", "      adding"),
     (balance.Balance, "end", "    balance, after merging"),
     (balance, "_solve", "      solving for the correction"),
-    (rebalancing.Rebalancing, "apply", "  rebalancing"),
-    (replicated.Replicated, "_reduce", "  reduce (whole models)"),
-    (replicated.RepModelOpt, "_broadcast", "  broadcast (whole models)"),
-    (pulled.Pulled, "_learn", "  inspection of the next round (pull)"),
-    (pulled.Pulled, "_pull", "  broadcast (pull)"),
+    (masters.Rebalancing, "apply", "  rebalancing"),
+    (rows.Replicated, "_reduce", "  reduce (whole models)"),
+    (rows.RepModelOpt, "_broadcast", "  broadcast (whole models)"),
+    (rows.Pulled, "_learn", "  inspection of the next round (pull)"),
+    (rows.Pulled, "_pull", "  broadcast (pull)"),
     (Channel, "begin", "messages: beginning, keeping own rows"),
     (Channel, "wait", "messages: waiting"),
 )

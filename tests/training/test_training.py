@@ -19,7 +19,7 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
 from any2vec.report import Report, peak_memory
 from any2vec.samples.windows import Slice
-from any2vec.sync import replicated
+from any2vec.sync import rows
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training import host, row_host
 from any2vec.training.ending import diverging
@@ -332,7 +332,7 @@ def test_values_that_are_not_finite(monkeypatch):
         labels.e[3, 0] = np.inf
         return labels
 
-    monkeypatch.setattr(replicated, "new_matrices", poisoned)
+    monkeypatch.setattr(rows, "new_matrices", poisoned)
     model = Word2Vec(**ONE)
     with pytest.raises(
         Any2VecError, match=r"epoch 1: values are not finite any more, or .*; `alpha` 0.025 is too"
