@@ -177,6 +177,10 @@ class LabelModel:
         found = answers_of(self, texts, k, threshold, threads)
         return np.array([*self.labels, None], object)[found.labels], found.probabilities
 
+    def best(self, texts: Iterable[Any], *, threads: int | None = None) -> NDArray[np.int32]:
+        """Return the place in `labels` of the most probable label of each text, or of the most frequent if none is."""
+        return np.maximum(answers_of(self, texts, 1, 0.0, threads).labels[:, 0], 0)
+
     def scores(self, texts: Iterable[Any], *, threads: int | None = None) -> NDArray[np.float32]:
         """Return the probabilities of all labels; shape (n, L). Texts and errors are those of `predict`."""
         return answers_of(self, texts, 0, 0.0, threads).probabilities

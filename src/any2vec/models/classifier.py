@@ -230,10 +230,11 @@ class Classifier(Word2Vec):
         Any2VecError
             If there is no model yet, or a text is neither.
         """
-        found = self.predict_proba(texts)
+        model = self._trained_model()
         if not self.multilabel_:
-            return self.classes_[found.argmax(axis=1)] if len(found) else self.classes_[:0]
-        chosen = found >= PROBABLE
+            best = model.best(texts_in(texts, self.column, self._raw))
+            return self.classes_[np.array(self._places)[best]]
+        chosen = self.predict_proba(texts) >= PROBABLE
         return chosen.astype(int) if self.multilabel_ == MATRIX else [self.classes_[row].tolist() for row in chosen]
 
     def predict_proba(self, texts: Any) -> NDArray[np.float32]:
