@@ -348,6 +348,7 @@ def _tune(
     with announcing_compilation(display.say):
         found = search(model, source, minutes=minutes, size=most, output=output, force=force, **judges, **how)
     display.close()
+    Console().print(f"Judged by {found.judge.name}", highlight=False, soft_wrap=True)
     Console().print(_listed(found))
     Console().print(found.verdict, highlight=False, soft_wrap=True)
     if found.best:
@@ -412,7 +413,7 @@ def _given(model: Estimator, without: Container[str]) -> Iterator[str]:
 
 def _listed(found: Tuned) -> Table:
     """Lay out what was tried on the largest part."""
-    table = Table(title=f"Judged by {found.judge.name}", title_justify="left", title_style="", box=None)
+    table = Table(box=None)
     for name in ("settings", "value"):
         table.add_column(name, justify="left")
     for settings, value in found.rows():
