@@ -381,6 +381,7 @@ def test_export(to, run, tmp_path, saved):
     for given, message in (
         (("m", "--to", to, "-o", "x.vec"), f"x.vec: give a name that ends in .{to}"),
         (("m", "--to", to, "-o", f"y.{to}", "--neighbours", "3"), "--neighbours is for --to embedding-atlas only"),
+        (("m", "--to", to, "-o", f"y.{to}", "--top", "3"), "--top is for vectors; `any2vec quantize --cutoff` keeps"),
         (("m", "--to", "onnx", "-o", "y"), "--to is 'onnx'; it must be one of"),
         (("nowhere", "--to", to, "-o", f"y.{to}"), "nowhere: does not exist"),
     ):

@@ -246,6 +246,8 @@ def export(
     if write is None:
         if output.suffix.lower() != f".{to}":
             raise Any2VecError(f"{output}: give a name that ends in .{to}")
+        if top is not None:
+            raise Any2VecError("`top` is for vectors; `any2vec quantize --cutoff` keeps some rows of a classifier")
         save_classifier(load_classifier(vectors), output, force=force)
         typer.echo(escaped(f"the classifier is in {output}"))
         return

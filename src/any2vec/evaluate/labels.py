@@ -138,9 +138,9 @@ def evaluate_labels(
             if len(theirs) == 1 and ours:
                 confusion[next(iter(theirs)), ours[0]] += 1
     if not found:
-        what = f"a word that begins with {shown(prefix)}, such as" if prefix else "one of the model, such as"
-        what = f"{what} {shown(prefix + model.labels[0])}"
-        raise Any2VecError(f"no line has a label, {what}; of a table, give `column` and `label_column`")
+        what = f"a word that begins with {shown(prefix)}" if prefix else "one of the model"
+        example = f"such as {shown(prefix + model.labels[0])}"
+        raise Any2VecError(f"no line has a label, {what}, {example}; of a table, give `column` and `label_column`")
     names = sorted(dict.fromkeys([*model.labels, *wanted]), key=lambda name: -wanted[name])
     every = wanted, given, right
     in_text, of_model, both = (np.array([counts[name] for name in names], np.int64) for counts in every)
