@@ -635,8 +635,9 @@ READERS = {
     "model": Reader(models, folder_of(MODEL), load_model, use_model, spare=OF_A_WORD),
     "index": Reader(indexes, indexed, load_index, use_index),
     "log": Reader(runs, file("run.json"), read_report, use_run),
-    "npz": Reader(arrays, zipped, graph, use_graph, spare=64 * MIB),  # of vertices that a shape declares
-    "mat": Reader(matlab, file("g.mat"), graph, use_graph, spare=64 * MIB),
+    # a shape declares vertices, 43 bytes each: what does not fit in memory is refused before it is taken
+    "npz": Reader(arrays, zipped, graph, use_graph, spare=512 * MIB),
+    "mat": Reader(matlab, file("g.mat"), graph, use_graph, spare=512 * MIB),
     "parquet-edges": Reader(edge_columns, in_parquet, graph, use_graph, spare=64 * MIB),
     "parquet-text": Reader(text_columns, in_parquet, read_texts, spare=64 * MIB),
     "kinds": Reader(texts(*KINDS_), file("k.kinds"), read_kinds, use_graph),
