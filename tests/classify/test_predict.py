@@ -188,13 +188,15 @@ TRAINED = {
 
 
 def trained(fasttext, path, **how):
-    """Train with fastText, which now and then meets a NaN."""
+    """Train with fastText, which leaves most rows as the memory was: numbers may be huge, or none."""
     for seed in range(20):
         with suppress(RuntimeError):
-            return fasttext.train_supervised(
+            model = fasttext.train_supervised(
                 str(path), thread=1, verbose=0, minCount=2, epoch=20, lr=0.3, seed=seed, **how
             )
-    pytest.skip("fastText encountered NaN in each of 20 runs")
+            if np.abs(model.get_input_matrix()).max() < 100:  # not of a NaN
+                return model
+    pytest.skip("fastText had rows of what was in memory in each of 20 runs")
 
 
 @pytest.mark.parametrize("loss", TRAINED)
