@@ -250,6 +250,9 @@ def test_matrices_that_fuzzing_found(tmp_path):
     np.savez(tmp_path / "blocks.npz", **blocks)
     with pytest.raises(Any2VecError, match=r"blocks\.npz: is not a sparse matrix: its blocks have the shape \(1, 0\)"):
         read_graph(tmp_path / "blocks.npz")
+    halves = {"format": b"csr", "shape": (2, 2), "indptr": [0, 1, 1], "indices": [1], "data": np.full(1, 0.5, "f2")}
+    np.savez(tmp_path / "half.npz", **halves)
+    assert read_graph(tmp_path / "half.npz", directed=True).weights.tolist() == [0.5]
     signalling = np.array([0x7FF0000000000001], np.uint64).view(float)  # a NaN of which a cast warns
     entries = {"format": b"coo", "shape": (2, 2), "row": [0], "col": [1], "data": signalling}
     np.savez(tmp_path / "nan.npz", **entries)

@@ -163,7 +163,10 @@ def _load_npz(name: str, content: io.BytesIO) -> Any:
         raise ValueError(f"it is {found.what}" if found else error) from error
     _check_fits(size, name, "its arrays")
     content.seek(0)
-    return _scipy().load_npz(content)
+    matrix = _scipy().load_npz(content)
+    if matrix.data.dtype == np.float16:  # which SciPy loads, and cannot convert
+        matrix.data = matrix.data.astype(np.float32)
+    return matrix
 
 
 def _check_fits(needed: int, name: str, what: str) -> None:
