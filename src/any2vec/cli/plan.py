@@ -128,7 +128,7 @@ def _time(value: float) -> str:
 
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts", "metapath")
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
-_OF_LINES = ("word_ngrams", "label_prefix")
+_OF_CLASSIFIERS = ("word_ngrams", "label_prefix")
 _OF_ALL = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
     *("epochs", "seed", "rounds", "combine", "wire", "batch", "subwords", "buckets", "features"),
@@ -158,7 +158,7 @@ _cluster = partial(setting, panel="Cluster")
 _GRAPH = "With --nodes, what a host has of the graph, as of any2vec nodes: auto, whole or parts."
 
 
-@shared.from_fields(Node2Vec, Classifier, Word2Vec, _Own, only=(*_OF_ALL, *_OF_TEXTS, *_OF_LINES, *_OF_GRAPHS))
+@shared.from_fields(Node2Vec, Classifier, Word2Vec, _Own, only=(*_OF_ALL, *_OF_TEXTS, *_OF_CLASSIFIERS, *_OF_GRAPHS))
 @graph_options
 def plan(
     options: dict[str, Any],
@@ -307,7 +307,7 @@ tune = typer.Typer(
 )
 
 _CHECKPOINTS = ("checkpoint", "checkpoint_every", "checkpoint_minutes", "resume", "log", "patience", "hosts")
-_OF_LINES = ("validation", "size")  # options of classifiers alone
+_OF_CLASSIFIERS = ("validation", "size")  # options of classifiers alone
 _SIZE = "Judge the classifier quantized to so much, such as 2MB; with --validation."
 _TRIALS = "Keep the trials; a run that was stopped goes on."
 
@@ -370,7 +370,7 @@ def _search_options(*without: str) -> Callable[[Callable[..., None]], Callable[.
 
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Word2Vec, without=_CHECKPOINTS)
-@_search_options("labels", *_OF_LINES)
+@_search_options("labels", *_OF_CLASSIFIERS)
 def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of word vectors for CORPUS."""
     _tune(Word2Vec(**options), corpus, "words", {}, **given)
@@ -378,7 +378,7 @@ def words(corpus: shared.CorpusFiles, options: dict[str, Any], given: dict[str, 
 
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Doc2Vec, without=(*_CHECKPOINTS, *NOT_OF_DOCUMENTS))
-@_search_options("questions", "pairs", *_OF_LINES)
+@_search_options("questions", "pairs", *_OF_CLASSIFIERS)
 def documents(texts: Texts, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of document vectors for TEXTS."""
     _tune(Doc2Vec(**options), texts, "documents", {}, **given)
@@ -395,7 +395,7 @@ def classify(text: LabelledText, options: dict[str, Any], given: dict[str, Any])
 @tune.command(cls=HelpfulCommand)
 @shared.estimator_options(Node2Vec, without=_CHECKPOINTS)
 @graph_options
-@_search_options("questions", "pairs", "cache", *_OF_LINES)
+@_search_options("questions", "pairs", "cache", *_OF_CLASSIFIERS)
 def nodes(source: GraphFile, options: dict[str, Any], how: dict[str, Any], given: dict[str, Any]) -> None:
     """Find settings of vectors of the vertices of GRAPH."""
     with saying():

@@ -58,7 +58,8 @@ class Judge:
         size: int | None = None,
     ) -> None:
         self.validation, self._size = validation, size
-        self._validated: set[str] = set()  # labels of its lines
+        self._lines: list[str] = []  # of the validation text
+        self._validated: set[str] = set()  # their labels
         self._questions = read_questions(questions) if questions else None
         self._pairs = read_pairs(pairs) if pairs else None
         self._labels = read_labels(labels) if isinstance(labels, Path) else labels
@@ -70,11 +71,11 @@ class Judge:
 
     def look(self, model: Any) -> None:
         """Read the validation text, whose labels must be found as those of a classifier."""
-        prefix, digest = model.label_prefix, hashlib.sha256()
-        for line in self._lines(model):
-            digest.update(line.encode("utf-8", "surrogatepass"))
-            self._validated.update(word for word in line.split() if word.startswith(prefix))
-        self.digests.append(digest.hexdigest()[:16])
+        prefix = model.label_prefix
+        apart = Labels(model.label_column, prefix) if model.label_column else None
+        self._lines = [*lines_of([str(self.validation)], model.column, apart)]
+        self._validated = {word for line in self._lines for word in line.split() if word.startswith(prefix)}
+        self.digests.append(_digest("".join(self._lines).encode("utf-8", "surrogatepass")))
         if not self._validated:
             column = "; of a table, give `column` and `label_column`" if model.column is None else ""
             raise Any2VecError(
@@ -103,7 +104,7 @@ class Judge:
         if self.validation:
             small = model.model_ if self._size is None else model.quantized(size=self._size)
             how: tuple[int, float] = (-1, PROBABLE) if model.loss == "ova" else (1, 0.0)
-            return 100 * evaluate_labels(small, self._lines(model), *how, threads=model.threads).f1
+            return 100 * evaluate_labels(small, self._lines, *how, threads=model.threads).f1
         vectors: Vectors = getattr(model, "documents_", model.vectors_)
         found = [-model.report_.held_out[-1]] if not self.names else []
         if self._questions is not None:
@@ -114,11 +115,6 @@ class Judge:
             result = evaluate_nodes(vectors, self._labels, (0.5,), 3, skip_unknown=True)
             found.append(float(result.mean()[0]))
         return sum(found) / len(found)
-
-    def _lines(self, model: Any) -> Iterator[str]:
-        """Yield the lines that a classifier is judged by."""
-        apart = Labels(model.label_column, model.label_prefix) if model.label_column else None
-        yield from lines_of([str(self.validation)], model.column, apart)
 
     def shown(self, value: float, deviation: float | None = None) -> str:
         """Write a value as users know it."""
